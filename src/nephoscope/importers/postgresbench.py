@@ -8,12 +8,11 @@ import re
 from collections import defaultdict
 from collections.abc import Iterator, Sequence
 from datetime import UTC, datetime
-from itertools import pairwise
 from pathlib import Path
 from statistics import median
 from typing import Literal
 
-from pydantic import AliasChoices, ConfigDict, Field, ValidationError
+from pydantic import AliasChoices, Field
 
 from nephoscope.checks.verdicts import invalid, valid
 from nephoscope.importers.files import metric
@@ -21,14 +20,13 @@ from nephoscope.importers.identity import CLOUDS, BenchmarkIdentity, readable_na
 from nephoscope.importers.imported import ImportedMachine, ImportedStudy, ImportedTrial, read_whole
 from nephoscope.importers.tree import DAMAGED, content_of, files_below, origin_of, why
 from nephoscope.model.errors import InputError, OutputUnreadable
-from nephoscope.model.frozen import Frozen
 from nephoscope.model.numbers import share
 from nephoscope.model.records import Facts, Measurement, Metric, Verdict
 from nephoscope.model.subjects import DatabaseLoad, Subject
 from nephoscope.model.units import GIB, MS_PER_SECOND
 from nephoscope.model.words import counted
 from nephoscope.parsers.documents import json_in
-from nephoscope.parsers.text import decoded
+from nephoscope.parsers.text import StrictModel, decoded, validate
 
 FORMAT = "postgresbench"
 SOURCE = "https://github.com/ClickHouse/PostgresBench"
@@ -52,17 +50,13 @@ _NOTABLE_FALL = 0.2
 _UNSAFE = re.compile(r"[^a-z0-9.]+")
 
 
-class _Part(Frozen):
-    model_config = ConfigDict(extra="ignore", strict=True)
-
-
-class _Interval(_Part):
+class _Interval(StrictModel):
     elapsed_s: float = Field(ge=0)
     tps: float = Field(ge=0)
     transactions: int = Field(ge=0)
 
 
-class _Run(_Part):
+class _Run(StrictModel):
     run: int = Field(ge=1)
     tps: float = Field(gt=0)
     transactions: int = Field(ge=1)
@@ -74,7 +68,7 @@ class _Run(_Part):
     timeseries: list[_Interval] = []
 
 
-class _Instance(_Part):
+class _Instance(StrictModel):
     type: str = Field(min_length=1)
     vcpus: int = Field(ge=1)
     ram_gb: float = Field(gt=0)
@@ -82,13 +76,13 @@ class _Instance(_Part):
     primary_storage: str | None = None
 
 
-class _Copies(_Part):
+class _Copies(StrictModel):
     mode: Literal["off", "sync", "async"]
     standbys: int = Field(ge=0)
     live_settings: dict[str, str | None] = {}
 
 
-class _Benchmark(_Part):
+class _Benchmark(StrictModel):
     tool: Literal["pgbench"]
     workload: str
     scale_factor: int = Field(ge=1)
@@ -98,7 +92,7 @@ class _Benchmark(_Part):
     query_mode: str
 
 
-class _File(_Part):
+class _File(StrictModel):
     system: str = Field(min_length=1)
     date: str
     instance: _Instance
@@ -126,10 +120,12 @@ def read(path: Path) -> ImportedStudy:
         try:
             content = content_of(place, path)
             file = _read(decoded(content))
-            trials += _trials(file, origin, content)
-            falls += _falls(file)
+            runs = list(_trials(file, origin, content))  # all of a file or nothing
         except DAMAGED as error:
             refused.append(f"{origin}: {why(error)}")
+        else:
+            trials += runs
+            falls += _falls(file)
     if not trials:
         first = f": {refused[0]}" if refused else ""
         raise InputError(f"no result of PostgresBench at {path}{first}", hint="expected SERVICE/results/*.json")
@@ -166,16 +162,11 @@ def _with_digest(machine: ImportedMachine) -> ImportedMachine:
 
 
 def _read(text: str) -> _File:
-    try:
-        file = _File.model_validate(json_in(text, _WHAT))
-    except ValidationError as error:
-        first = error.errors()[0]
-        raise OutputUnreadable(f"{_WHAT}: {'.'.join(map(str, first['loc']))}: {first['msg']}") from error
+    file = validate(_File, json_in(text, _WHAT), _WHAT)
     if len({run.run for run in file.results}) < len(file.results):
         raise OutputUnreadable(f"{_WHAT}: two runs have one number")
     for run in file.results:
-        latencies_ms = [run.latency_avg_ms, run.latency_p95_ms, run.latency_p99_ms]
-        if any(low > high for low, high in pairwise([each for each in latencies_ms[1:] if each is not None])):
+        if run.latency_p95_ms and run.latency_p99_ms and run.latency_p95_ms > run.latency_p99_ms:
             raise OutputUnreadable(f"{_WHAT}: run {run.run}: percentiles that do not rise")
     return file
 
@@ -264,16 +255,21 @@ def _numbers(run: _Run, seconds: float) -> Iterator[tuple[Metric, float]]:
                 metric(f"latency_{word}", "s", f"Latency, {word}", lower=True, clock=_CLOCK),
                 latency_ms / MS_PER_SECOND,
             )
-    rates = [each.tps for each in _whole_intervals(run, seconds)]
-    if len(rates) > 1:
+    last = _last_half(_whole_intervals(run, seconds))
+    if last is not None:
         title = "Transactions per second, median of the last half of the run"
-        yield metric("transactions_per_s_last_half", "1/s", title, clock=_CLOCK), median(rates[len(rates) // 2 :])
+        yield metric("transactions_per_s_last_half", "1/s", title, clock=_CLOCK), last
 
 
 def _whole_intervals(run: _Run, seconds: float) -> list[_Interval]:
     """Without what ended after the time was up: its rate is of a part of an interval."""
     length_s = run.interval_seconds
     return [each for each in run.timeseries if length_s and each.elapsed_s + length_s <= seconds]
+
+
+def _last_half(intervals: Sequence[_Interval]) -> float | None:
+    """The median rate; None: there are not two intervals."""
+    return median(each.tps for each in intervals[len(intervals) // 2 :]) if len(intervals) > 1 else None
 
 
 def _checked(run: _Run, seconds: float) -> Verdict:
@@ -289,15 +285,13 @@ def _checked(run: _Run, seconds: float) -> Verdict:
 
 def _falls(file: _File) -> Iterator[str]:
     """A sentence for each run that went on much slower than it began, such as one whose volume ran out of credits."""
-    by_run: dict[int, Sequence[_Interval]] = defaultdict(list)
-    by_run |= {run.run: _whole_intervals(run, file.benchmark.duration) for run in file.results}
-    for number, intervals in by_run.items():
-        rates = [each.tps for each in intervals]
-        last = median(rates[len(rates) // 2 :]) if len(rates) > 1 else 0.0
-        if rates and 0 < last < (1 - _NOTABLE_FALL) * rates[0]:
+    for run in file.results:
+        intervals = _whole_intervals(run, file.benchmark.duration)
+        last = _last_half(intervals)
+        if last and last < (1 - _NOTABLE_FALL) * (first := intervals[0].tps):
             yield (
-                f"{_service(file).name}, scale {file.benchmark.scale_factor:,}, run {number}: from {rates[0]:,.0f} "
-                f"transactions a second at first to {last:,.0f} in its last half ({share(1 - last / rates[0])} less)"
+                f"{_service(file).name}, scale {file.benchmark.scale_factor:,}, run {run.run}: from {first:,.0f} "
+                f"transactions a second at first to {last:,.0f} in its last half ({share(1 - last / first)} less)"
             )
 
 

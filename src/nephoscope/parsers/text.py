@@ -62,6 +62,12 @@ class LenientModel(Frozen):
     model_config = ConfigDict(frozen=True, extra="ignore", allow_inf_nan=False, populate_by_name=True)
 
 
+class StrictModel(Frozen):
+    """The same where numbers are numbers and texts are texts: nothing is converted."""
+
+    model_config = ConfigDict(extra="ignore", strict=True)
+
+
 def decoded(content: bytes) -> str:
     """A file as text: UTF-8, or UTF-16 and UTF-32 as Windows' shells write them. Other bytes are replaced."""
     encoding = next((name for mark, name in _BYTE_ORDERS.items() if content.startswith(mark)), None)

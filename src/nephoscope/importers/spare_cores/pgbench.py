@@ -8,19 +8,19 @@ from collections.abc import Iterator
 from itertools import pairwise
 from typing import Any
 
-from pydantic import ConfigDict, Field, ValidationError
+from pydantic import Field
 
 from nephoscope.checks.verdicts import invalid, valid
 from nephoscope.importers.files import metric
 from nephoscope.importers.identity import BenchmarkIdentity
 from nephoscope.importers.spare_cores.words import Output
 from nephoscope.model.errors import OutputUnreadable
-from nephoscope.model.frozen import Frozen
 from nephoscope.model.records import Measurement, Metric, Verdict
 from nephoscope.model.subjects import DatabaseLoad, Subject
 from nephoscope.model.units import GIB, MS_PER_SECOND, SECONDS_PER_MINUTE
 from nephoscope.model.words import counted
 from nephoscope.parsers.documents import json_in
+from nephoscope.parsers.text import StrictModel, validate
 
 LADDER = "ladder"
 LADDER_TEXT = (
@@ -34,18 +34,14 @@ _ENOUGH = {"p50": 2, "p95": 20, "p99": 100}
 _CLOCK = "pgbench's clock, of a sample of the rung's transactions"
 
 
-class _Part(Frozen):
-    model_config = ConfigDict(extra="ignore", strict=True)
-
-
-class _Latency(_Part):
+class _Latency(StrictModel):
     p50: float = Field(gt=0)
     p95: float = Field(gt=0)
     p99: float = Field(gt=0)
     samples: int = Field(ge=1)
 
 
-class _Rung(_Part):
+class _Rung(StrictModel):
     concurrency: int = Field(ge=1)
     tpm: float = Field(gt=0)
     latency_avg_ms: float = Field(gt=0)
@@ -55,21 +51,21 @@ class _Rung(_Part):
     tx_failed: int = Field(ge=0)
 
 
-class _Dataset(_Part):
+class _Dataset(StrictModel):
     dataset: str
 
 
-class _Size(_Part):
+class _Size(StrictModel):
     dataset: _Dataset
     profile: list[_Rung] = Field(min_length=1)
 
 
-class _Server(_Part):
+class _Server(StrictModel):
     server_version: str
     settings: dict[str, str]
 
 
-class _File(_Part):
+class _File(StrictModel):
     workload: str
     topology: str
     durability: str
@@ -90,11 +86,7 @@ def read_pgbench(text: str, _version: str) -> Output:
     Raises:
         OutputUnreadable: other or damaged JSON, another unit, or rungs that do not rise.
     """
-    try:
-        file = _File.model_validate(json_in(text, _WHAT))
-    except ValidationError as error:
-        first = error.errors()[0]
-        raise OutputUnreadable(f"{_WHAT}: {'.'.join(map(str, first['loc']))}: {first['msg']}") from error
+    file = validate(_File, json_in(text, _WHAT), _WHAT)
     rungs = file.sizes[0].profile
     if file.score_unit != "tpm":
         raise OutputUnreadable(f"{_WHAT}: the score is in {file.score_unit[:20]!r}, not transactions a minute")
