@@ -5,7 +5,7 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-from pydantic import TypeAdapter, ValidationError
+from pydantic import ValidationError
 
 from nephoscope.analysis.table import Table, tables
 from nephoscope.analysis.tables import from_csv
@@ -88,9 +88,8 @@ def _rows(table: Table[Any], study: AnalysedStudy, content: Mapping[str, bytes])
         if table.has_columns:
             csv = content.get(f"{table.name}.csv")
             return [] if csv is None else from_csv(csv, table.row)
-        found: list[Any] = TypeAdapter(list[table.row]).validate_python(  # type: ignore[name-defined]  # known when it runs
-            study.tables.get(table.name, [])
-        )
+        rows = study.tables.get(table.name, [])
+        found: list[Any] = files.reader(list[table.row]).validate_python(rows)  # type: ignore[name-defined]  # known when it runs
     except (DamagedFile, ValidationError) as error:
         raise DamagedFile(
             f"the table {table.name} of this report is of another version: {error}", hint=_HINT

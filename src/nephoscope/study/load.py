@@ -87,16 +87,17 @@ def expanded_text(text: str, file_name: str, known: Mapping[str, KnownBenchmark]
     Raises:
         StudyError: as `load_study`.
     """
-    return toml_text(expanded_data(text, file_name, known))
+    return toml_text(study_and_values(text, file_name, known)[1])
 
 
-def expanded_data(text: str, file_name: str, known: Mapping[str, KnownBenchmark]) -> dict[str, Any]:
-    """The values of `expanded_text`.
+def study_and_values(text: str, file_name: str, known: Mapping[str, KnownBenchmark]) -> tuple[Study, dict[str, Any]]:
+    """The study, and the values of `expanded_text`.
 
     Raises:
         StudyError: as `load_study`.
     """
-    return _load(text, file_name, known)[1].data
+    study, expanded, _ = _load(text, file_name, known)
+    return study, expanded.data
 
 
 def _load(text: str, file_name: str, known: Mapping[str, KnownBenchmark]) -> tuple[Study, Expanded, Mapping[Path, int]]:

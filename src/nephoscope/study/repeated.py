@@ -4,7 +4,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from nephoscope.model.names import MOST_CHARACTERS
-from nephoscope.study.load import expanded_data, load_study
+from nephoscope.study.load import study_and_values
 from nephoscope.study.model import KnownBenchmark
 from nephoscope.study.toml_text import toml_text
 
@@ -30,9 +30,8 @@ def study_of_one(
     Raises:
         StudyError: the text is no study.
     """
-    name = "study.toml"
-    data = {key: value for key, value in expanded_data(text, name, known).items() if key not in _OF_ITS_AUTHOR}
-    declared = load_study(text, name, known)
+    declared, values = study_and_values(text, "study.toml", known)
+    data = {key: value for key, value in values.items() if key not in _OF_ITS_AUTHOR}
     entries = [
         _entry(raw, entry.parameters, benchmarks[entry.label])
         for raw, entry in zip(data["benchmarks"], declared.benchmarks, strict=True)

@@ -85,8 +85,7 @@ def verdict(book: Book) -> Verdict:
     """A card for each headline metric with values; the study's headline, then of each kind of benchmark in turn.
 
     What only one of several configurations was measured for gets a card only if it is the study's headline, or nothing
-    can be compared. Several loads
-    of one workload share a card.
+    can be compared. Several loads of one workload share a card.
     """
     questions = _in_turn(questions_of(book.lookup, in_order(book.lookup)))
     asked = [(question, answer) for question in questions if (answer := answered(question)) is not None]
