@@ -9,6 +9,7 @@ from nephoscope.report.figures.spec import (
     Rows,
     Spec,
     by_counting,
+    by_shape,
     coloured,
     data,
     finished,
@@ -16,6 +17,8 @@ from nephoscope.report.figures.spec import (
     rows_axis,
     shaped,
     tie_band,
+    tip,
+    upwards,
 )
 
 ROW_HEIGHT = 58
@@ -35,20 +38,13 @@ def _height(configurations: Sequence[str]) -> int:
     return _row_height(configurations) * max(1, len(configurations)) + AXIS_HEIGHT
 
 
-def _tooltip(*fields: tuple[str, str]) -> list[alt.Tooltip]:
-    return [alt.Tooltip(f"{name}:N", title=title) for name, title in fields]
-
-
-STATISTIC_TIP = (("configuration", "configuration"), ("level_text", "level"), ("interval_text", "interval"))
-
-
 def _level_and_interval(configurations: Sequence[str], x: alt.X) -> list[alt.Chart]:
     base = alt.Chart(data("statistics")).encode(y=rows_axis(configurations))
     band = BAND_PART * _row_height(configurations)
-    tip = _tooltip(*STATISTIC_TIP, ("coverage_text", "coverage"), ("n", "valid replicates"))
+    told = tip("configuration", "level_text", "interval_text", "coverage_text", "n")
     return [
-        base.mark_rule(**theme.INTERVAL, strokeWidth=band).encode(x=x, x2=alt.X2("high:Q"), tooltip=tip),
-        base.mark_tick(**theme.MEDIAN, size=band).encode(x=alt.X("level:Q"), tooltip=tip),
+        base.mark_rule(**theme.INTERVAL, strokeWidth=band).encode(x=x, x2=alt.X2("high:Q"), tooltip=told),
+        base.mark_tick(**theme.MEDIAN, size=band).encode(x=alt.X("level:Q"), tooltip=told),
     ]
 
 
@@ -68,14 +64,7 @@ def replicates(
         yOffset=alt.YOffset("block:O", scale=alt.Scale(domain=blocks, paddingOuter=0.6)),
         x=alt.X("value:Q", title=axis, scale=scale),
         color=coloured(palette),
-        tooltip=_tooltip(
-            ("configuration", "configuration"),
-            ("text", "value"),
-            ("block", "block"),
-            ("trial", "trial"),
-            ("counts_text", "counts"),
-            ("why", "why not"),
-        ),
+        tooltip=tip("configuration", "text", "block", "trial", "counts_text", "why"),
     )
     layers = [
         *(_level_and_interval(configurations, x) if statistics else []),
@@ -114,23 +103,10 @@ def order(configurations: Sequence[str], points: Rows, blocks: Rows, axis: str) 
     x = alt.X("position:Q", title="position in the plan", axis=alt.Axis(grid=False), scale=positions)
     point = alt.Chart(data("points")).encode(
         x=x,
-        y=alt.Y(
-            "value:Q",
-            title=axis,
-            scale=linear(values, HEADROOM),
-            axis=alt.Axis(**theme.TITLE_ABOVE),
-        ),
+        y=upwards("value", axis, linear(values, HEADROOM)),
         color=coloured(configurations),
         shape=shaped(configurations),
-        tooltip=_tooltip(
-            ("configuration", "configuration"),
-            ("text", "value"),
-            ("position", "position"),
-            ("block", "block"),
-            ("trial", "trial"),
-            ("counts_text", "counts"),
-            ("why", "why not"),
-        ),
+        tooltip=tip("configuration", "text", "position", "block", "trial", "counts_text", "why"),
     )
     begin = alt.Chart(data("blocks")).encode(x=alt.X("start:Q"))
     layers = [
@@ -168,21 +144,14 @@ def comparisons(labels: Sequence[str], rows: Rows, margin: float) -> Spec:
         y=y,
         # Signs tell the verdicts apart: the report's colours stand for configurations.
         color=alt.value("var(--ink)"),
-        tooltip=_tooltip(
-            ("left", "left"),
-            ("right", "right"),
-            ("ratio_text", "ratio"),
-            ("interval_text", "interval"),
-            ("verdict_text", "left is"),
-        ),
+        tooltip=tip("left", "right", "ratio_text", "interval_text", "verdict_text"),
     )
     layers = [
         alt.Chart(data("margin")).mark_rect(**theme.EQUIVALENCE).encode(x=x, x2=alt.X2("high:Q")),
         alt.Chart(data("margin")).mark_rule(**theme.REFERENCE).encode(x=alt.X("one:Q")),
         base.transform_filter("isValid(datum.low)").mark_rule(strokeWidth=2.5).encode(x=x, x2=alt.X2("high:Q")),
         base.mark_point(filled=True, size=90, opacity=1).encode(
-            x=alt.X("ratio:Q"),
-            shape=alt.Shape("verdict:N", legend=None, scale=alt.Scale(domain=list(signs), range=list(signs.values()))),
+            x=alt.X("ratio:Q"), shape=by_shape("verdict", list(signs), list(signs.values()))
         ),
     ]
     return finished(alt.layer(*layers), 34 * len(rows) + AXIS_HEIGHT, rows=rows, margin=[band])

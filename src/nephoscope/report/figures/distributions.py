@@ -13,8 +13,8 @@ from nephoscope.model.records import Metric
 from nephoscope.model.rows import BenchmarkRow, MeasurementRow, WithinRow
 from nephoscope.model.words import counted
 from nephoscope.report.figures import theme
-from nephoscope.report.figures.machine_charts import PLOT_HEIGHT
-from nephoscope.report.figures.spec import Rows, Spec, data, finished
+from nephoscope.report.figures.machine_charts import PLOT_HEIGHT, shares
+from nephoscope.report.figures.spec import Rows, Spec, finished
 from nephoscope.report.parts import Book, Cell, Column, Figure, Row, Table
 
 MAX_PANELS = 6
@@ -81,7 +81,7 @@ def within_table(book: Book, row: BenchmarkRow, metric: Metric) -> Table | None:
         Row(
             (
                 Cell(one.configuration, tone="name"),
-                *(Cell(_number(value, scale)) for value in (one.mean, one.deviation, one.minimum, one.maximum)),
+                *(Cell(scale.number(value)) for value in (one.mean, one.deviation, one.minimum, one.maximum)),
                 Cell(people.integer(one.values)),
                 Cell(people.integer(one.trials)),
             )
@@ -89,11 +89,6 @@ def within_table(book: Book, row: BenchmarkRow, metric: Metric) -> Table | None:
         for one in rows
     )
     return Table(f"{row.benchmark}: {metric_title(metric)} within trials, {scale.unit}", columns, body, compact=True)
-
-
-def _number(value: float | None, scale: people.Scale) -> str:
-    """Four significant digits: a deviation is much smaller than the mean beside it."""
-    return scale.number(value)
 
 
 def titled(row: WithinRow, scale: people.Scale) -> str:
@@ -115,21 +110,4 @@ def _bins(rows: Sequence[MeasurementRow], low: float, width: float, scale: peopl
 
 def _chart(bins: Rows, domain: tuple[float, float], most: float, colour: str, unit: str) -> Spec:
     x = alt.X("low:Q", title=unit, scale=alt.Scale(domain=list(domain), zero=False, nice=True))
-    y = alt.Y(
-        "share:Q",
-        title="share of all seconds",
-        scale=alt.Scale(domain=[0, most], nice=True),
-        axis=alt.Axis(format="~p", **theme.TITLE_ABOVE),
-    )
-    bars = (
-        alt.Chart(data("bins"))
-        .mark_rect(color=colour, opacity=0.85)
-        .encode(
-            x=x,
-            x2=alt.X2("high:Q"),
-            y=y,
-            y2=alt.Y2Datum(0),
-            tooltip=[alt.Tooltip("range_text:N", title="throughput"), alt.Tooltip("count:N", title="seconds")],
-        )
-    )
-    return finished(alt.layer(bars), PLOT_HEIGHT, bins=bins)
+    return finished(alt.layer(shares(x, most, "seconds", colour)), PLOT_HEIGHT, bins=bins)

@@ -36,7 +36,7 @@ def dollars(book: Book, results: Results) -> Figure | None:
     drawn = []
     for title, names in shown.items():
         data = [_point(row, sold) for name in names for row in by_name[name]]
-        spec = row_charts.signs(names, data, (0.0, max(ends) * 1.05), axis, series, "price basis")
+        spec = row_charts.signs(names, data, (0.0, max(ends) * 1.05), axis, series)
         begins = ", ".join(f"{name} {people.money(sold.price(first[name]))}" for name in names[:6])
         drawn.append((title, f"{title}: cheapest first: {begins}", spec))
     cut = any(len(names) > len(shown[title]) for title, names in panels.items())

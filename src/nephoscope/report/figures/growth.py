@@ -10,7 +10,7 @@ from nephoscope.model import numbers as people
 from nephoscope.model.records import Metric
 from nephoscope.model.rows import BenchmarkRow, GrowthRow
 from nephoscope.report.figures import theme
-from nephoscope.report.figures.spec import Spec, by_counting, data, finished
+from nephoscope.report.figures.spec import Spec, by_colour, by_counting, by_shape, data, finished, tip, upwards
 from nephoscope.report.parts import Book, Cell, Column, Figure, KeyEntry, Row, Table, evidence_cell, validity_key
 from nephoscope.report.wording import percentile_of, unit_text
 
@@ -91,17 +91,8 @@ def _chart(book: Book, row: GrowthRow, scale: people.Scale) -> Spec:
         scale=alt.Scale(domain=[0, last * 1.08], nice=False),
         axis=alt.Axis(grid=False, values=sorted(set(row.machines)), format="d"),
     )
-    y = alt.Y(
-        "value:Q",
-        title=unit_text(scale),
-        scale=alt.Scale(zero=True),
-        axis=alt.Axis(**theme.TITLE_ABOVE),
-    )
-    signs = alt.Chart(data("points")).encode(
-        x=x,
-        y=y,
-        tooltip=[alt.Tooltip(f"{name}:N") for name in ("configuration", "text", "trial")],
-    )
+    y = upwards("value", unit_text(scale), alt.Scale(zero=True))
+    signs = alt.Chart(data("points")).encode(x=x, y=y, tooltip=tip("configuration", "text", "trial"))
     layers = [
         alt.Chart(data("linear")).mark_line(**_dashed()).encode(x=x, y=y),
         alt.Chart(data("fitted")).mark_line(strokeWidth=1.8, color="var(--ink)").encode(x=x, y=y),
@@ -151,7 +142,6 @@ def _latency(book: Book, row: BenchmarkRow, groups: list[GrowthRow]) -> Figure |
 
 def _lines(rows: list[dict[str, Any]], unit: str) -> Spec:
     """A line for each percentile."""
-    shown = list(_PERCENTILES)
     base = alt.Chart(data("rows")).encode(
         x=alt.X(
             "machines:Q",
@@ -159,14 +149,12 @@ def _lines(rows: list[dict[str, Any]], unit: str) -> Spec:
             scale=alt.Scale(zero=True),
             axis=alt.Axis(grid=False, values=sorted({row["machines"] for row in rows}), format="d"),
         ),
-        y=alt.Y("value:Q", title=unit, scale=alt.Scale(zero=True), axis=alt.Axis(titleX=0, titleY=-14)),
-        color=alt.Color(
-            "series:N", legend=None, scale=alt.Scale(domain=shown, range=list(theme.PERCENTILE_COLOURS[: len(shown)]))
-        ),
-        tooltip=[alt.Tooltip("series:N"), alt.Tooltip("value:Q", title=unit, format=",.4~r")],
+        y=upwards("value", unit, alt.Scale(zero=True)),
+        color=by_colour("series", _PERCENTILES, theme.PERCENTILE_COLOURS[: len(_PERCENTILES)]),
+        tooltip=tip("series", "value:Q"),
     )
-    shape = alt.Shape("series:N", legend=None, scale=alt.Scale(domain=shown, range=list(theme.SHAPES[: len(shown)])))
-    layers = [base.mark_line(strokeWidth=1.8), base.mark_point(filled=True, size=55, opacity=1).encode(shape=shape)]
+    signs = base.mark_point(filled=True, size=55, opacity=1).encode(shape=by_shape("series", _PERCENTILES))
+    layers = [base.mark_line(strokeWidth=1.8), signs]
     return finished(alt.layer(*layers), _HEIGHT, rows=rows)
 
 

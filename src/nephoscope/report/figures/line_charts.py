@@ -8,7 +8,7 @@ import altair as alt
 from nephoscope.report.figures import theme
 from nephoscope.report.figures.machine_charts import PLOT_HEIGHT
 from nephoscope.report.figures.row_charts import Sign
-from nephoscope.report.figures.spec import Rows, Spec, data, finished
+from nephoscope.report.figures.spec import Rows, Spec, by_colour, by_shape, data, finished, tip, upwards
 
 _NAME: dict[str, Any] = {"fontSize": 11.5, "align": "left", "baseline": "middle", "dx": 8, "limit": 190}
 _NAME_HEIGHT = 14
@@ -16,6 +16,7 @@ _NAME_HEIGHT = 14
 MAX_LINES = 12
 """Of a panel: so many names have room beside the ends of their lines."""
 _HEADROOM = 1.08
+_TOLD = ("configuration", "at", "level_text", "interval_text")
 _ROOM = ("\N{NO-BREAK SPACE}", "\N{NO-BREAK SPACE}" * 2, "\N{NO-BREAK SPACE}" * 3)
 """Values of the horizontal axis behind the last one, where the names stand."""
 
@@ -41,9 +42,8 @@ def lines(rows: Rows, names: Sequence[str], at: Sequence[float], most: float, x:
     across, up = _axes(at, most, x, y, room=_ROOM)
     colours = [theme.colour(place % theme.MAX_COLOURS, theme.MAX_COLOURS) for place in range(len(names))]
     signs = [theme.sign(place + place // theme.MAX_COLOURS)[0] for place in range(len(names))]
-    colour = alt.Color("series:N", legend=None, scale=alt.Scale(domain=list(names), range=colours))
-    shape = alt.Shape("series:N", legend=None, scale=alt.Scale(domain=list(names), range=signs))
-    base = alt.Chart(data("rows")).encode(x=across, y=up, color=colour, tooltip=_tip(x))
+    colour, shape = by_colour("series", names, colours), by_shape("series", names, signs)
+    base = alt.Chart(data("rows")).encode(x=across, y=up, color=colour, tooltip=tip(*_TOLD))
     layers = [
         base.mark_line(strokeWidth=1.4, opacity=0.8),
         base.mark_rule(strokeWidth=4, opacity=0.3).encode(y=alt.Y("low:Q"), y2=alt.Y2("high:Q")),
@@ -77,7 +77,7 @@ def told_apart(rows: Rows, series: Mapping[str, Sign], at: Sequence[float], most
     base = alt.Chart(data("rows")).encode(
         x=across,
         color=alt.Color("series:N", legend=legend, scale=alt.Scale(domain=names, range=[one.colour for one in drawn])),
-        tooltip=_tip(x),
+        tooltip=tip(*_TOLD),
     )
     shape = alt.Shape("series:N", legend=legend, scale=alt.Scale(domain=names, range=[one.shape for one in drawn]))
     layers = [
@@ -93,13 +93,4 @@ def _axes(at: Sequence[float], most: float, x: str, y: str, room: Sequence[str] 
     axis = alt.Axis(grid=False, labelAngle=0, values=list(at))
     across = alt.X("at:O", title=x, scale=alt.Scale(domain=[*at, *room]), axis=axis)
     scale = alt.Scale(domain=[0, most * _HEADROOM or 1], nice=True)
-    return across, alt.Y("level:Q", title=y, scale=scale, axis=alt.Axis(**theme.TITLE_ABOVE))
-
-
-def _tip(x: str) -> list[alt.Tooltip]:
-    return [
-        alt.Tooltip("configuration:N"),
-        alt.Tooltip("at:N", title=x),
-        alt.Tooltip("level_text:N", title="level"),
-        alt.Tooltip("interval_text:N", title="interval"),
-    ]
+    return across, upwards("level", y, scale)

@@ -5,7 +5,20 @@ from collections.abc import Mapping, Sequence
 import altair as alt
 
 from nephoscope.report.figures import theme
-from nephoscope.report.figures.spec import Rows, Spec, coloured, data, finished, linear, rows_axis, shaped
+from nephoscope.report.figures.spec import (
+    Rows,
+    Spec,
+    by_colour,
+    by_shape,
+    coloured,
+    data,
+    finished,
+    linear,
+    rows_axis,
+    shaped,
+    tip,
+    upwards,
+)
 
 ROW = 26
 AXIS_HEIGHT = 46
@@ -13,12 +26,7 @@ PLOT_HEIGHT = 210
 _AREA = alt.SizeValue(58)
 _AREAS = (130, 44)
 """Size of the smallest machine's sign and of the others, so that both stay visible when values are equal."""
-_TIP = [
-    alt.Tooltip("configuration:N"),
-    alt.Tooltip("level_text:N", title="level"),
-    alt.Tooltip("interval_text:N", title="interval"),
-    alt.Tooltip("n:N", title="valid replicates"),
-]
+_TOLD = ("configuration", "level_text", "interval_text", "n")
 
 
 def histogram(bins: Rows, floor: Rows, domain: tuple[float, float], most: float, colour: str, axis: str) -> Spec:
@@ -33,38 +41,19 @@ def histogram(bins: Rows, floor: Rows, domain: tuple[float, float], most: float,
         axis: its title.
     """
     scale = alt.Scale(type="log", domain=list(domain), nice=False)
-    x = alt.X("low:Q", title=axis, scale=scale, axis=alt.Axis(format=",~f"))
-    bars = (
-        alt.Chart(data("bins"))
-        .mark_rect(color=colour, opacity=0.85)
-        .encode(
-            x=x,
-            x2=alt.X2("high:Q"),
-            y=alt.Y(
-                "share:Q",
-                title="share of all replies",
-                scale=alt.Scale(domain=[0, most], nice=True),
-                axis=alt.Axis(format="~p", **theme.TITLE_ABOVE),
-            ),
-            y2=alt.Y2Datum(0),
-            tooltip=[alt.Tooltip("range_text:N", title="latency"), alt.Tooltip("count:N", title="replies")],
-        )
-    )
-    line = alt.Chart(data("floor")).encode(x=alt.X("floor:Q", scale=scale))
-    layers = [
-        bars,
-        *(
-            [
-                line.mark_rule(**theme.REFERENCE),
-                line.mark_text(**{**theme.NOTE, "align": "right"}, dx=-5, baseline="top").encode(
-                    y=alt.value(2), text=alt.Text("label:N")
-                ),
-            ]
-            if floor
-            else []
-        ),
-    ]
+    layers = [shares(alt.X("low:Q", title=axis, scale=scale, axis=alt.Axis(format=",~f")), most, "replies", colour)]
+    if floor:
+        line = alt.Chart(data("floor")).encode(x=alt.X("floor:Q", scale=scale))
+        words = line.mark_text(**{**theme.NOTE, "align": "right"}, dx=-5, baseline="top")
+        layers += [line.mark_rule(**theme.REFERENCE), words.encode(y=alt.value(2), text=alt.Text("label:N"))]
     return finished(alt.layer(*layers), PLOT_HEIGHT, bins=bins, floor=floor)
+
+
+def shares(x: alt.X, most: float, of: str, colour: str) -> alt.Chart:
+    """The bars of a histogram: `low`, `high`, `share` and texts of each bin, up to the largest share in any panel."""
+    y = upwards("share", f"share of all {of}", alt.Scale(domain=[0, most], nice=True), format="~p")
+    bars: alt.Chart = alt.Chart(data("bins")).mark_rect(color=colour, opacity=0.85)
+    return bars.encode(x=x, x2=alt.X2("high:Q"), y=y, y2=alt.Y2Datum(0), tooltip=tip("range_text", "count"))
 
 
 def ranges(
@@ -76,12 +65,7 @@ def ranges(
     """
     base = alt.Chart(data("rows")).encode(
         y=rows_axis(configurations),
-        tooltip=[
-            alt.Tooltip("configuration:N"),
-            alt.Tooltip("low_text:N", title="slowest second"),
-            alt.Tooltip("middle_text:N", title="median second"),
-            alt.Tooltip("high_text:N", title="fastest second"),
-        ],
+        tooltip=tip("configuration", "low_text", "middle_text", "high_text"),
     )
     layers = [
         base.mark_rule(strokeWidth=9, opacity=0.4).encode(
@@ -95,18 +79,13 @@ def ranges(
 def curves(rows: Rows, counts: Sequence[int], counted: str, axis: str, palette: Sequence[str]) -> Spec:
     """One line per configuration over the number of threads or streams, with an interval at each point."""
     x = alt.X("at:O", title=counted, scale=alt.Scale(domain=list(counts)), axis=alt.Axis(grid=False, labelAngle=0))
-    y = alt.Y(
-        "level:Q",
-        title=axis,
-        scale=alt.Scale(domain=[0, max((row["high"] for row in rows), default=1.0)], nice=True),
-        axis=alt.Axis(**theme.TITLE_ABOVE),
-    )
+    y = upwards("level", axis, alt.Scale(domain=[0, max((row["high"] for row in rows), default=1.0)], nice=True))
     base = alt.Chart(data("rows")).encode(x=x, color=coloured(palette))
     layers = [
         base.mark_line(strokeWidth=1.8, opacity=0.85).encode(y=y),
         base.mark_rule(strokeWidth=4, opacity=0.35).encode(y=alt.Y("low:Q"), y2=alt.Y2("high:Q")),
         base.mark_point(filled=True, size=46, opacity=1).encode(
-            y=alt.Y("level:Q"), shape=shaped(palette), tooltip=[alt.Tooltip("at:N", title=counted), *_TIP]
+            y=alt.Y("level:Q"), shape=shaped(palette), tooltip=tip("at", *_TOLD)
         ),
     ]
     return finished(alt.layer(*layers), PLOT_HEIGHT, rows=rows)
@@ -128,8 +107,7 @@ def sizes(families: Sequence[str], rows: Rows, axis: str, signs: Mapping[str, tu
     """
     values = [row[end] for row in rows for end in ("low", "high")]
     colours, shapes = zip(*signs.values(), strict=True)
-    colour = alt.Color("size:N", legend=None, scale=alt.Scale(domain=list(signs), range=list(colours)))
-    shape = alt.Shape("size:N", legend=None, scale=alt.Scale(domain=list(signs), range=list(shapes)))
+    colour, shape = by_colour("size", list(signs), colours), by_shape("size", list(signs), shapes)
     first = next(iter(signs))
     rows = [{**row, "area": _AREAS[row["size"] != first]} for row in rows]
     area = alt.Size("area:Q", legend=None, scale=None)
@@ -148,12 +126,7 @@ def _rows_of_signs(
 ) -> Spec:
     scale = alt.Scale(type="log" if domain[0] > 0 else "linear", domain=list(domain), nice=False)
     ticks = alt.Axis(format="~s", tickCount=5) if domain[0] > 0 else alt.Axis()
-    y = alt.Y(
-        f"{key}:N",
-        scale=alt.Scale(domain=tuple(names), paddingInner=0.3, paddingOuter=0.15),
-        axis=alt.Axis(title=None, grid=True, labelColor="var(--ink)", labelFontSize=12.5),
-    )
-    base = alt.Chart(data("rows")).encode(y=y, color=colour, tooltip=[alt.Tooltip(f"{key}:N"), *_TIP])
+    base = alt.Chart(data("rows")).encode(y=rows_axis(names, key, grid=True), color=colour, tooltip=tip(key, *_TOLD))
     layers = [
         base.mark_rule(strokeWidth=4, opacity=0.35).encode(
             x=alt.X("low:Q", title=axis, scale=scale, axis=ticks), x2=alt.X2("high:Q")

@@ -9,10 +9,9 @@ from nephoscope.insights.names import metric_title
 from nephoscope.model import numbers as people
 from nephoscope.model.rows import Statistic
 from nephoscope.model.words import counted
-from nephoscope.report.figures import theme
 from nephoscope.report.figures.machine_charts import PLOT_HEIGHT
 from nephoscope.report.figures.results import Results
-from nephoscope.report.figures.spec import Rows, Spec, coloured, data, finished, shaped
+from nephoscope.report.figures.spec import Rows, Spec, coloured, data, finished, shaped, tip, upwards
 from nephoscope.report.parts import Book, Figure
 from nephoscope.report.tables.statistics import figure_table
 
@@ -69,22 +68,11 @@ def _chart(rows: Rows, palette: Sequence[str]) -> Spec:
         scale=alt.Scale(type="log", domain=[min(ends) * 0.8, max(ends) * 1.25], nice=False),
         axis=alt.Axis(values=marks, format="~g", grid=True),
     )
-    y = alt.Y(
-        "cv:Q",
-        title="coefficient of variation, %",
-        scale=alt.Scale(zero=True, nice=True),
-        axis=alt.Axis(**theme.TITLE_ABOVE),
-    )
     base = alt.Chart(data("rows")).encode(
         x=x,
-        y=y,
+        y=upwards("cv", "coefficient of variation, %", alt.Scale(zero=True, nice=True)),
         color=coloured(palette),
         shape=shaped(palette),
-        tooltip=[
-            alt.Tooltip("configuration:N"),
-            alt.Tooltip("memory_text:N", title="memory"),
-            alt.Tooltip("cv_text:N", title="spread (CV)"),
-            alt.Tooltip("n:N", title="valid replicates"),
-        ],
+        tooltip=tip("configuration", "memory_text", "cv_text", "n"),
     )
     return finished(alt.layer(base.mark_point(filled=True, size=60, opacity=0.6)), PLOT_HEIGHT + 60, rows=rows)

@@ -5,8 +5,18 @@ from typing import Any
 
 import altair as alt
 
-from nephoscope.report.figures import theme
-from nephoscope.report.figures.spec import Rows, Spec, by_coverage, data, finished, rows_axis
+from nephoscope.report.figures.spec import (
+    Rows,
+    Spec,
+    by_colour,
+    by_coverage,
+    by_shape,
+    data,
+    finished,
+    rows_axis,
+    tip,
+    upwards,
+)
 from nephoscope.report.figures.theme import PERCENTILE_COLOURS
 
 LOG_ROOM = 1.18
@@ -28,24 +38,15 @@ def latency(
     marks = alt.Axis(format=",~f", labelOverlap=False) if log else alt.Axis()
     x = alt.X("low:Q", title=axis, scale=scale, axis=marks)
     colours = [PERCENTILE_COLOURS[min(i, len(PERCENTILE_COLOURS) - 1)] for i in range(len(percentiles))]
-    shapes = [theme.sign(place)[0] for place in range(len(percentiles))]
     base = alt.Chart(data("rows")).encode(
         y=rows_axis(configurations),
-        color=alt.Color("percentile:N", legend=None, scale=alt.Scale(domain=list(percentiles), range=colours)),
-        tooltip=[
-            alt.Tooltip("configuration:N"),
-            alt.Tooltip("percentile:N"),
-            alt.Tooltip("level_text:N", title="level"),
-            alt.Tooltip("interval_text:N", title="interval"),
-            alt.Tooltip("coverage_text:N"),
-            alt.Tooltip("n:N", title="valid replicates"),
-        ],
+        color=by_colour("percentile", percentiles, colours),
+        tooltip=tip("configuration", "percentile", "level_text", "interval_text", "coverage_text", "n"),
     )
     layers = [
         *by_coverage(rows, base.encode(x=x, x2=alt.X2("high:Q")), strokeWidth=5, opacity=0.45),
         base.mark_point(filled=True, size=58, opacity=1).encode(
-            x=alt.X("level:Q"),
-            shape=alt.Shape("percentile:N", legend=None, scale=alt.Scale(domain=list(percentiles), range=shapes)),
+            x=alt.X("level:Q"), shape=by_shape("percentile", percentiles)
         ),
     ]
     row_height = 34 if len(configurations) <= 8 else 24
@@ -65,16 +66,7 @@ def series(valid: Rows, excluded: Rows, domain: tuple[float, float], colour: str
 def _lines(rows: str, domain: tuple[float, float], axis: str) -> alt.Chart:
     return alt.Chart(data(rows)).encode(
         x=alt.X("s:Q", title="seconds since the start of the trial", axis=alt.Axis(grid=False)),
-        y=alt.Y(
-            "v:Q",
-            title=axis,
-            scale=alt.Scale(domain=list(domain), nice=True),
-            axis=alt.Axis(**theme.TITLE_ABOVE),
-        ),
+        y=upwards("v", axis, alt.Scale(domain=list(domain), nice=True)),
         detail="trial:N",
-        tooltip=[
-            alt.Tooltip("trial:N"),
-            alt.Tooltip("s:Q", title="second"),
-            alt.Tooltip("v:Q", title=axis, format=",.4~r"),
-        ],
+        tooltip=tip("trial", "s:Q", "v:Q"),
     )

@@ -8,7 +8,7 @@ from nephoscope.model import numbers as people
 from nephoscope.model.rows import BenchmarkRow, PassRow
 from nephoscope.model.words import counted
 from nephoscope.report.figures import theme
-from nephoscope.report.figures.spec import Rows, Spec, by_counting, data, finished
+from nephoscope.report.figures.spec import Rows, Spec, by_counting, data, finished, tip, upwards
 from nephoscope.report.parts import Book, Cell, Column, Figure, Link, Row, Table, trial_cell, validity_key
 from nephoscope.report.wording import unit_text
 
@@ -62,12 +62,12 @@ def _chart(many: list[PassRow], colour: str, scale: people.Scale) -> Spec:
 def _layers(rows: Rows, colour: str, unit: str) -> list[alt.Chart]:
     base = alt.Chart(data("levels")).encode(
         x=alt.X("level:Q", title=f"level, {unit}", scale=alt.Scale(zero=True), axis=alt.Axis(grid=False)),
-        tooltip=[alt.Tooltip("level:Q", format=",.4~r"), alt.Tooltip("text:N", title="passed"), "trial:N"],
+        tooltip=tip("level:Q", "text", "trial"),
     )
-    axis = alt.Axis(**theme.TITLE_ABOVE)
-    share = base.encode(y=alt.Y("share:Q", title="%", scale=alt.Scale(domain=[0, 100]), axis=axis))
+    share = base.encode(y=upwards("share", "%", alt.Scale(domain=[0, 100])))
     signs = [share.mark_point(filled=filled, size=55, color=colour) for filled in (True, False)]
-    interval = base.mark_rule(color="var(--band-edge)").encode(y=alt.Y("low:Q", title="%", axis=axis), y2="high:Q")
+    low = alt.Y("low:Q", title="%", axis=alt.Axis(**theme.TITLE_ABOVE))
+    interval = base.mark_rule(color="var(--band-edge)").encode(y=low, y2="high:Q")
     return [interval, *by_counting(rows, *signs)]
 
 

@@ -10,7 +10,7 @@ from nephoscope.model import numbers as people
 from nephoscope.model.rows import BenchmarkRow, Statistic, WanFloor
 from nephoscope.report.figures import groups, theme
 from nephoscope.report.figures.machine_charts import AXIS_HEIGHT, ROW
-from nephoscope.report.figures.spec import Rows, Spec, coloured, data, finished, rows_axis
+from nephoscope.report.figures.spec import Rows, Spec, coloured, data, finished, rows_axis, tip
 from nephoscope.report.parts import Book, Figure, KeyEntry
 from nephoscope.report.tables.statistics import figure_table
 from nephoscope.report.wording import interval_row
@@ -125,13 +125,7 @@ def _chart(names: Sequence[str], rows: Rows, light: Rows, most: float, axis: str
     scale = alt.Scale(domain=[0, most], nice=True)
     base = alt.Chart(data("rows")).encode(
         y=rows_axis(names),
-        tooltip=[
-            alt.Tooltip("configuration:N"),
-            alt.Tooltip("level_text:N", title="mean"),
-            alt.Tooltip("interval_text:N", title="interval"),
-            alt.Tooltip("shortest_text:N", title="shortest"),
-            alt.Tooltip("longest_text:N", title="p99"),
-        ],
+        tooltip=tip("configuration", "level_text", "interval_text", "shortest_text", "longest_text"),
     )
     x = alt.X("low:Q", title=axis, scale=scale)
     layers = [

@@ -8,7 +8,7 @@ import altair as alt
 
 from nephoscope.report.figures import theme
 from nephoscope.report.figures.machine_charts import AXIS_HEIGHT, ROW
-from nephoscope.report.figures.spec import Rows, Spec, by_coverage, data, finished, rows_axis
+from nephoscope.report.figures.spec import Rows, Spec, by_colour, by_coverage, by_shape, data, finished, rows_axis, tip
 from nephoscope.report.parts import KeyEntry
 
 BAR_ROOM = 1.25
@@ -73,9 +73,7 @@ def bars(
     """
     end = max((max(row["high"], row["level"]) for row in rows), default=1.0) if most is None else most
     scale = alt.Scale(domain=[0, end * BAR_ROOM or 1], nice=False, zero=True)
-    told = [
-        alt.Tooltip(f"{field}:N") for field in ("configuration", "level_text", "interval_text", "coverage_text", "n")
-    ]
+    told = tip("configuration", "level_text", "interval_text", "coverage_text", "n")
     base = alt.Chart(data("rows")).encode(y=rows_axis(names), tooltip=told)
     x = alt.X("level:Q", title=axis, scale=scale, axis=alt.Axis(tickCount=FEW_TICKS))
     layers = [
@@ -86,9 +84,7 @@ def bars(
     return finished(alt.layer(*layers), height or ROW * max(1, len(names)) + AXIS_HEIGHT, rows=rows)
 
 
-def signs(
-    names: Sequence[str], rows: Rows, domain: tuple[float, float], axis: str, series: Mapping[str, Sign], about: str
-) -> Spec:
+def signs(names: Sequence[str], rows: Rows, domain: tuple[float, float], axis: str, series: Mapping[str, Sign]) -> Spec:
     """A row for each machine and a sign for each of its values, with a bar from low to high.
 
     Args:
@@ -97,30 +93,15 @@ def signs(
         domain: of the axis, the same in all panels; linear.
         axis: its title.
         series: those that are drawn, with their signs.
-        about: what a series is, for the tooltip: 'price basis'.
     """
     shown = {name: sign for name, sign in series.items() if any(row["series"] == name for row in rows)}
     x = alt.X("low:Q", title=axis, scale=alt.Scale(domain=list(domain), nice=True))
-    y = alt.Y(
-        "row:N",
-        scale=alt.Scale(domain=tuple(names), paddingInner=0.3, paddingOuter=0.15),
-        axis=alt.Axis(title=None, grid=True, labelColor="var(--ink)", labelFontSize=12.5, labelLimit=0),
-    )
-    colour = alt.Color(
-        "series:N", legend=None, scale=alt.Scale(domain=list(shown), range=[one.colour for one in shown.values()])
-    )
-    shape = alt.Shape(
-        "series:N", legend=None, scale=alt.Scale(domain=list(shown), range=[one.shape for one in shown.values()])
-    )
+    drawn = list(shown.values())
+    shape = by_shape("series", list(shown), [one.shape for one in drawn])
     base = alt.Chart(data("rows")).encode(
-        y=y,
-        color=colour,
-        tooltip=[
-            alt.Tooltip("configuration:N"),
-            alt.Tooltip("series:N", title=about),
-            alt.Tooltip("text:N", title="value"),
-            alt.Tooltip("interval_text:N", title="interval"),
-        ],
+        y=rows_axis(names, "row", grid=True),
+        color=by_colour("series", list(shown), [one.colour for one in drawn]),
+        tooltip=tip("configuration", "series", "text", "interval_text"),
     )
     points = base.encode(x=alt.X("level:Q", title=axis), shape=shape)
     hollow = [name for name, sign in shown.items() if not sign.filled]

@@ -13,7 +13,18 @@ from nephoscope.model.records import Metric
 from nephoscope.model.rows import BenchmarkRow, MachineRow, Statistic
 from nephoscope.model.words import counted
 from nephoscope.report.figures import panels, theme
-from nephoscope.report.figures.spec import Rows, Spec, by_counting, data, finished, limit_lines
+from nephoscope.report.figures.spec import (
+    Rows,
+    Spec,
+    by_colour,
+    by_counting,
+    by_shape,
+    data,
+    finished,
+    limit_lines,
+    tip,
+    upwards,
+)
 from nephoscope.report.parts import Book, Cell, Column, Figure, KeyEntry, Row, Table, evidence_cell, validity_key
 from nephoscope.report.tables.statistics import interval_cells
 from nephoscope.report.wording import unit_text
@@ -175,22 +186,12 @@ def _chart(
         ends = [min(drawn) / panels.LOG_ROOM, max(drawn) * panels.LOG_ROOM]
         scale = alt.Scale(type="log", domain=ends, nice=False)
         marks = {"format": ",~f", "labelOverlap": False}
-    y = alt.Y("value:Q", title=unit, scale=scale, axis=alt.Axis(**theme.TITLE_ABOVE, **marks))
     base = alt.Chart(data("points")).encode(
         x=alt.X("offered:Q", title=f"offered, {rates.unit}", scale=alt.Scale(zero=True), axis=alt.Axis(grid=False)),
-        y=y,
-        color=alt.Color("series:N", legend=None, scale=alt.Scale(domain=order, range=colours)),
-        shape=alt.Shape(
-            "series:N",
-            legend=None,
-            scale=alt.Scale(domain=order, range=[theme.sign(place)[0] for place, _ in enumerate(order)]),
-        ),
-        tooltip=[
-            alt.Tooltip("series:N"),
-            alt.Tooltip("offered:Q", format=",.4~r"),
-            alt.Tooltip("value:Q", title=unit, format=",.4~r"),
-            alt.Tooltip("trial:N"),
-        ],
+        y=upwards("value", unit, scale, **marks),
+        color=by_colour("series", order, colours),
+        shape=by_shape("series", order),
+        tooltip=tip("series", "offered:Q", "value:Q", "trial"),
     )
     layers = by_counting(rows, base.mark_point(filled=True, size=55), base.mark_point(filled=False, size=55))
     return finished(

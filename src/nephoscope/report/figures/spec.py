@@ -83,14 +83,35 @@ def data(name: str) -> alt.NamedData:
     return alt.NamedData(name=name)
 
 
-def rows_axis(configurations: Sequence[str]) -> alt.Y:
-    """One row per configuration in the given order, including those without a value."""
+def tip(*fields: str) -> list[alt.Tooltip]:
+    """Fields of a tooltip, texts unless they say another type; their titles and order are those of all tooltips."""
+    return [alt.Tooltip(field if ":" in field else f"{field}:N") for field in fields]
+
+
+def rows_axis(names: Sequence[str], field: str = "configuration", *, grid: bool = False, size: float = 12.5) -> alt.Y:
+    """One row for each name in the given order, including those without a value."""
     # A domain is a tuple: Altair copies a list with every copy of a chart, which took a tenth of a large report.
     return alt.Y(
-        "configuration:N",
-        scale=alt.Scale(domain=tuple(configurations), paddingInner=0.3, paddingOuter=0.15),
-        axis=alt.Axis(title=None, grid=False, labelColor="var(--ink)", labelFontSize=12.5),
+        f"{field}:N",
+        scale=alt.Scale(domain=tuple(names), paddingInner=0.3, paddingOuter=0.15),
+        axis=alt.Axis(title=None, grid=grid, labelColor="var(--ink)", labelFontSize=size),
     )
+
+
+def upwards(field: str, title: str, scale: alt.Scale, **axis: Any) -> alt.Y:
+    """A vertical axis with its title above."""
+    return alt.Y(f"{field}:Q", title=title, scale=scale, axis=alt.Axis(**theme.TITLE_ABOVE, **axis))
+
+
+def by_colour(field: str, names: Sequence[str], colours: Sequence[str]) -> alt.Color:
+    """A colour for each name; the figure's key says which."""
+    return alt.Color(f"{field}:N", legend=None, scale=alt.Scale(domain=tuple(names), range=tuple(colours)))
+
+
+def by_shape(field: str, names: Sequence[str], shapes: Sequence[str] = ()) -> alt.Shape:
+    """A shape for each name, those of the theme unless others are given."""
+    drawn = tuple(shapes) or tuple(theme.sign(place)[0] for place, _ in enumerate(names))
+    return alt.Shape(f"{field}:N", legend=None, scale=alt.Scale(domain=tuple(names), range=drawn))
 
 
 def coloured(configurations: Sequence[str]) -> alt.Color:
@@ -98,13 +119,8 @@ def coloured(configurations: Sequence[str]) -> alt.Color:
     count = len(configurations)
     if count > theme.MAX_COLOURS:
         return alt.Color(value=theme.colour(0, count))
-    return alt.Color(
-        "configuration:N",
-        legend=None,
-        scale=alt.Scale(
-            domain=tuple(configurations), range=[theme.colour(index, count) for index in range(count)] or ["var(--c1)"]
-        ),
-    )
+    colours = [theme.colour(place, count) for place in range(count)] or ["var(--c1)"]
+    return by_colour("configuration", configurations, colours)
 
 
 def shaped(configurations: Sequence[str]) -> alt.Shape:
@@ -112,13 +128,7 @@ def shaped(configurations: Sequence[str]) -> alt.Shape:
     count = len(configurations)
     if count > theme.MAX_COLOURS:
         return alt.Shape(value=theme.shape(0, count))
-    return alt.Shape(
-        "configuration:N",
-        legend=None,
-        scale=alt.Scale(
-            domain=tuple(configurations), range=[theme.shape(i, count) for i in range(count)] or ["circle"]
-        ),
-    )
+    return by_shape("configuration", configurations, [] if count else ["circle"])
 
 
 def starts_at_zero(values: Sequence[float]) -> bool:

@@ -81,7 +81,7 @@ def best_over_warehouses(book: Book, steps: Steps, most: int = ALL_ROWS) -> Figu
             for name in names
             for at, one in values[name]
         ]
-        spec = row_charts.signs(names, rows, (0.0, max(ends) * 1.05), unit, series, steps.axis)
+        spec = row_charts.signs(names, rows, (0.0, max(ends) * 1.05), unit, series)
         drawn.append((title, f"{title}: {', '.join(names[:6])}, a sign for each number of {steps.axis}", spec))
     return book.figure(
         f"{steps.uses}: the best {most}, with increasing {steps.axis}",

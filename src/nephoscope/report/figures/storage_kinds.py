@@ -45,7 +45,7 @@ def by_storage(book: Book, results: Results, *, per_cpu: bool = False) -> Figure
     drawn = []
     for title, names in shown.items():
         rows = [_point(book, name, one, scale) for name in names for one in by_type[name]]
-        spec = row_charts.signs(names, rows, (0.0, end), unit, series, "storage")
+        spec = row_charts.signs(names, rows, (0.0, end), unit, series)
         drawn.append((title, f"{title}: {metric_title(metric)} of {', '.join(names[:6])} by kind of storage", spec))
     title = metric_title(metric, per_cpu=per_cpu)
     return book.figure(
@@ -81,7 +81,7 @@ def storage_shares(book: Book) -> Figure | None:
             rows = [_share(book, row, sizes) for row in many]
             names = sorted({str(row["row"]) for row in rows})
             axis = "share of the monthly cost, %"
-            spec = row_charts.signs(names, rows, (0.0, 100.0), axis, series, "price basis")
+            spec = row_charts.signs(names, rows, (0.0, 100.0), axis, series)
             shares = [row.storage_share or 0.0 for row in many]
             ends = f"{people.share(min(shares))} to {people.share(max(shares))}"
             drawn.append((title[:1].upper() + title[1:], f"{title}: volumes are {ends} of the monthly cost", spec))

@@ -5,7 +5,7 @@ from collections.abc import Sequence
 import altair as alt
 
 from nephoscope.report.figures.machine_charts import AXIS_HEIGHT
-from nephoscope.report.figures.spec import Rows, Spec, data, finished
+from nephoscope.report.figures.spec import Rows, Spec, data, finished, rows_axis, tip
 
 ROW_HEIGHT = 38
 OWN = "this study"
@@ -25,12 +25,8 @@ def strip(providers: Sequence[str], types: Rows, machines: Rows, axis: str) -> S
     """
     most = max(one["value"] for one in (*types, *machines))
     x = alt.X("value:Q", title=axis, scale=alt.Scale(domain=[0, most], nice=True))
-    y = alt.Y(
-        "row:N",
-        scale=alt.Scale(domain=(OWN, *providers), paddingInner=0.3, paddingOuter=0.15),
-        axis=alt.Axis(title=None, grid=False, labelColor="var(--ink)", labelFontSize=12.5),
-    )
-    told = [alt.Tooltip("name:N"), alt.Tooltip("text:N", title="per CPU")]
+    y = rows_axis((OWN, *providers), "row")
+    told = tip("name", "text")
     layers = [
         alt.Chart(data("types"))
         .mark_tick(color="var(--c1)", opacity=0.3, thickness=1.5, size=20)

@@ -10,7 +10,7 @@ from nephoscope.model import numbers as people
 from nephoscope.model.rows import BenchmarkRow
 from nephoscope.model.words import counted
 from nephoscope.report.figures import theme
-from nephoscope.report.figures.spec import Rows, Spec, by_counting, data, finished, limit_lines
+from nephoscope.report.figures.spec import Rows, Spec, by_counting, data, finished, limit_lines, tip, upwards
 from nephoscope.report.parts import Book, Cell, Column, Figure, Row, Table, validity_key
 from nephoscope.report.tables.statistics import interval_cells
 
@@ -98,16 +98,10 @@ def _figure(
 
 
 def _chart(rows: Rows, bracket: Rows, limits: Rows, colour: str, unit: str) -> Spec:
-    y = alt.Y(
-        "value:Q",
-        title=unit,
-        scale=alt.Scale(zero=True),
-        axis=alt.Axis(**theme.TITLE_ABOVE),
-    )
     base = alt.Chart(data("points")).encode(
         x=alt.X("warehouses:Q", title="active warehouses", scale=alt.Scale(zero=True), axis=alt.Axis(grid=False)),
-        y=y,
-        tooltip=[alt.Tooltip("warehouses:Q"), alt.Tooltip("value:Q", title=unit, format=",.4~r"), "trial:N"],
+        y=upwards("value", unit, alt.Scale(zero=True)),
+        tooltip=tip("warehouses:Q", "value:Q", "trial"),
     )
     layers = by_counting(
         rows,

@@ -9,7 +9,7 @@ from nephoscope.insights.advertised import Delivery, deliveries
 from nephoscope.model import numbers as people
 from nephoscope.model.rows import BenchmarkRow
 from nephoscope.report.figures import theme
-from nephoscope.report.figures.spec import Rows, Spec, data, finished
+from nephoscope.report.figures.spec import Rows, Spec, data, finished, rows_axis, tip
 from nephoscope.report.main import charts
 from nephoscope.report.main.palette import Palette, provider_of
 from nephoscope.report.parts import Book, Cell, Column, Figure, Row, Table, evidence_cell
@@ -76,9 +76,9 @@ def _chart(labels: Sequence[str], signs: Rows, palette: Palette) -> Spec:
     most = max(100.0, *(float(sign["high"]) for sign in signs))
     x = alt.X("share:Q", title="% of what is advertised", scale=alt.Scale(domain=[0, most], nice=True))
     base = alt.Chart(data("rows")).encode(
-        y=charts.rows_axis(labels, "label"),
+        y=rows_axis(labels, "label", size=charts.LABEL_SIZE),
         color=palette.encoding,
-        tooltip=charts.tip("configuration", "label", "level_text", "share_text", "n"),
+        tooltip=tip("configuration", "label", "level_text", "share_text", "n"),
     )
     layers = [
         alt.Chart(data("sold")).mark_rule(**theme.REFERENCE).encode(x=alt.X("share:Q")),

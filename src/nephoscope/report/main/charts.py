@@ -10,12 +10,24 @@ from nephoscope.model.numbers import byte_size
 from nephoscope.model.words import NOT_DECIDED
 from nephoscope.report.figures import theme
 from nephoscope.report.figures.row_charts import FEW_TICKS
-from nephoscope.report.figures.spec import Rows, Spec, by_coverage, data, finished, tie_band
+from nephoscope.report.figures.spec import (
+    Rows,
+    Spec,
+    by_counting,
+    by_coverage,
+    by_shape,
+    data,
+    finished,
+    rows_axis,
+    tie_band,
+    tip,
+)
 from nephoscope.report.main.palette import Palette
 
 ROW, LOW_ROW, LOW_FROM = 22, 18, 12
 """Pixels of a row, and of a row where there are many."""
 AXIS_HEIGHT = 46
+LABEL_SIZE = 12
 LINES_HEIGHT = 150
 VERDICTS = {
     "better": ("triangle-up", "▲", "the first is better"),
@@ -39,20 +51,6 @@ def height(rows: int) -> int:
     return (LOW_ROW if rows >= LOW_FROM else ROW) * max(1, rows) + AXIS_HEIGHT
 
 
-def rows_axis(names: Sequence[str], field: str = "configuration") -> alt.Y:
-    """One row for each name."""
-    return alt.Y(
-        f"{field}:N",
-        scale=alt.Scale(domain=list(names), paddingInner=0.3, paddingOuter=0.15),
-        axis=alt.Axis(title=None, grid=False, labelColor="var(--ink)", labelFontSize=12),
-    )
-
-
-def tip(*fields: str) -> list[alt.Tooltip]:
-    """Texts; their titles and order are those of all tooltips."""
-    return [alt.Tooltip(f"{field}:N") for field in fields]
-
-
 def ratios(labels: Sequence[str], rows: Rows, margin: float, title: str) -> Spec:
     """Ratios with their intervals around equality; the band is the equivalence margin."""
     ends = tie_band(margin)
@@ -63,11 +61,11 @@ def ratios(labels: Sequence[str], rows: Rows, margin: float, title: str) -> Spec
         axis=alt.Axis(labelExpr="format(datum.value, '~r') + '\N{MULTIPLICATION SIGN}'", tickCount=FEW_TICKS),
     )
     base = alt.Chart(data("rows")).encode(
-        y=rows_axis(labels, "label"), tooltip=tip("compared", "ratio_text", "interval_text", "verdict_text")
+        y=rows_axis(labels, "label", size=LABEL_SIZE),
+        tooltip=tip("compared", "ratio_text", "interval_text", "verdict_text"),
     )
     band = alt.Chart(data("margin"))
-    signs = alt.Scale(domain=list(VERDICTS), range=[sign for sign, _, _ in VERDICTS.values()])
-    shape = alt.Shape("verdict:N", legend=None, scale=signs)
+    shape = by_shape("verdict", list(VERDICTS), [sign for sign, _, _ in VERDICTS.values()])
     layers = [
         band.mark_rect(**theme.EQUIVALENCE).encode(x=alt.X("low:Q"), x2=alt.X2("high:Q")),
         band.mark_rule(**theme.REFERENCE).encode(x=alt.X("one:Q")),
@@ -108,20 +106,12 @@ def lines(
         axis = alt.Axis(grid=False, labelExpr=f"{labels}[datum.value]", values=shown)
         x = alt.X("at:Q", title=titles[0], scale=alt.Scale(type="log", base=2, nice=False), axis=axis)
     y = alt.Y("value:Q", title=titles[1], scale=y_scale, axis=alt.Axis(tickCount=FEW_TICKS, **_ABOVE))
-    shapes = [theme.SHAPES[place % len(theme.SHAPES)] for place in range(len(names))]
-    shape = alt.Shape("configuration:N", legend=None, scale=alt.Scale(domain=list(names), range=shapes))
     base = alt.Chart(data("rows")).encode(
         x=x, y=y, color=palette.encoding, tooltip=tip("configuration", "at_text", "text", "passed_text")
     )
-    sign = base.encode(shape=shape)
+    sign = base.encode(shape=by_shape("configuration", names))
     layers = [base.mark_line(strokeWidth=1.6, opacity=0.7).encode(detail="configuration:N")]
-    layers += [
-        sign.transform_filter("datum.counts" if filled else "!datum.counts").mark_point(
-            filled=filled, size=44, opacity=1
-        )
-        for filled in (True, False)
-        if any(row["counts"] is filled for row in rows)
-    ]
+    layers += by_counting(rows, *(sign.mark_point(filled=filled, size=44, opacity=1) for filled in (True, False)))
     if limits:
         across = alt.Chart(data("limits")).encode(y=alt.Y("limit:Q"))
         note: dict[str, Any] = {**theme.NOTE, "dx": 4, "dy": -6}
@@ -168,8 +158,7 @@ def scatter(
         "n",
     )
     base = alt.Chart(data("rows")).encode(x=x, color=palette.encoding, tooltip=told)
-    names, signs = zip(*shapes, strict=True)
-    shape = alt.Shape("processor:N", legend=None, scale=alt.Scale(domain=list(names), range=list(signs)))
+    shape = by_shape("processor", *zip(*shapes, strict=True))
     front = [row for row in rows if row["front"]]
     layers = [
         alt.Chart(data("front"))

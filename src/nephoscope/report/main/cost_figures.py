@@ -10,7 +10,7 @@ from nephoscope.model.price_rows import CostRow, PricePerformance, TransferRow
 from nephoscope.model.words import counted
 from nephoscope.report.figures import row_charts, theme
 from nephoscope.report.figures.dollars import money_interval
-from nephoscope.report.figures.spec import Rows, Spec, data, finished
+from nephoscope.report.figures.spec import Rows, Spec, data, finished, rows_axis, tip
 from nephoscope.report.main import charts
 from nephoscope.report.main.boards import TOP_OF_CHAPTER, Board
 from nephoscope.report.main.palette import Palette
@@ -110,7 +110,7 @@ def _parts(row: CostRow, name: str) -> list[dict[str, Any]]:
 def _stacked(names: list[str], rows: Rows, axis: str = "$ a month") -> Spec:
     most = max(row["high"] for row in rows)
     base = alt.Chart(data("rows")).encode(
-        y=charts.rows_axis(names), tooltip=charts.tip("configuration", "part", "text")
+        y=rows_axis(names, size=charts.LABEL_SIZE), tooltip=tip("configuration", "part", "text")
     )
     scale = alt.Scale(domain=[0, most * 1.15], nice=False, zero=True)
     colour = alt.Color("part:N", legend=None, scale=alt.Scale(domain=list(_PARTS), range=list(_PARTS.values())))

@@ -11,6 +11,7 @@ from nephoscope.insights.names import names_of
 from nephoscope.model.rows import ConfigurationRow, Statistic
 from nephoscope.model.words import provider_name
 from nephoscope.report.figures import theme
+from nephoscope.report.figures.spec import by_colour
 from nephoscope.report.parts import KeyEntry
 
 UNKNOWN = "not known"
@@ -41,7 +42,7 @@ class Palette:
         """For charts whose rows have a `shade`."""
         names = self.names
         colours = [theme.colour(place, len(names)) for place in range(len(names))]
-        return alt.Color("shade:N", legend=None, scale=alt.Scale(domain=names, range=colours))
+        return by_colour("shade", names, colours)
 
     def key(self, drawn: Sequence[str], sign: str = "■") -> list[KeyEntry]:
         """Of the providers of these configurations; rows say the names of configurations themselves."""
