@@ -10,7 +10,8 @@ from types import TracebackType
 from typing import Self
 
 from bench.harness.measure import checked, run, tree_cpu_s
-from nephoscope.databases.postgres.binaries import as_server_user, embedded_folder, find_binaries
+from nephoscope.databases.postgres.binaries import embedded_folder, find_binaries
+from nephoscope.databases.programs import as_server_user
 
 USER = "bench"
 SETTINGS = {

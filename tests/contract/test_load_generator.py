@@ -39,7 +39,7 @@ from nephoscope.benchmarks.load.spec import (
     TpccWorkload,
     YcsbWorkload,
 )
-from nephoscope.databases.postgres.client import StatementFailed, UsersServer
+from nephoscope.databases.asking import StatementFailed, UsersServer
 from tests.support.freezer import frozen
 from tests.support.real_parts import needs
 from tests.support.server import Server, server

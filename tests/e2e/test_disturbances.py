@@ -20,7 +20,7 @@ from typing import TypeVar
 
 import pytest
 
-from nephoscope.databases.postgres.binaries import as_server_user
+from nephoscope.databases.programs import as_server_user
 from tests.support.command_line import IMPATIENT, nephoscope, start_nephoscope
 from tests.support.freezer import frozen
 from tests.support.real_parts import needs

@@ -17,8 +17,9 @@ from pathlib import Path
 import pytest
 
 from nephoscope.app.wiring import load_program
-from nephoscope.databases.postgres.binaries import SYSTEM_ROOT, Binaries, as_server_user, installed
-from nephoscope.databases.postgres.client import Client
+from nephoscope.databases.asking import Client
+from nephoscope.databases.postgres.binaries import SYSTEM_ROOT, Binaries, installed
+from nephoscope.databases.programs import as_server_user
 from nephoscope.machines.local import LocalRemote
 from nephoscope.model.errors import NephoscopeError
 from tests.support.sshd import free_port

@@ -1,12 +1,11 @@
-//! Runs statements one after the other on a server with PostgreSQL's protocol, and answers with the rows of the last:
-//! for whoever prepares a measurement and must reach the server as the measurement will, with the same DSN and the same
+//! Runs statements one after the other on a server that speaks SQL, and answers with the rows of the last: for whoever
+//! prepares a measurement and must reach the server as the measurement will, with the same DSN and the same
 //! TLS, from the same machine.
 
 use crate::exit::{ExitCode, Failure};
 use crate::fill::admin::Admin;
 use crate::stop::Stop;
-use crate::target::postgres::{Connection, Dsn};
-use crate::target::{TargetError, TextRows};
+use crate::target::{AdminSession, TargetError, TextRows, mysql, postgres};
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -27,7 +26,7 @@ pub struct Query {
     dsn: String,
     /// Each a transaction of its own; the first that fails is the last that runs.
     statements: Vec<String>,
-    /// Settings that the session starts with.
+    /// Settings that a session of PostgreSQL's protocol starts with.
     #[serde(default)]
     settings: BTreeMap<String, String>,
 }
@@ -48,8 +47,8 @@ pub struct Answer {
 struct SessionFacts {
     server_version: Option<String>,
     address: String,
-    /// That the login named; a pooler's, where one answers.
-    process_id: Option<i32>,
+    /// That the login named; a pooler's, where one answers. On MySQL, the session's number.
+    process_id: Option<i64>,
     encryption: String,
 }
 
@@ -83,6 +82,33 @@ struct QueryFailure {
     message: String,
 }
 
+/// A session that tells of itself.
+trait Told: AdminSession + 'static {
+    fn facts(&self) -> SessionFacts;
+}
+
+impl Told for postgres::Connection {
+    fn facts(&self) -> SessionFacts {
+        SessionFacts {
+            server_version: self.server_version().map(str::to_owned),
+            address: self.address().to_string(),
+            process_id: self.process_id().map(i64::from),
+            encryption: self.encryption(),
+        }
+    }
+}
+
+impl Told for mysql::Connection {
+    fn facts(&self) -> SessionFacts {
+        SessionFacts {
+            server_version: Some(self.server_version().to_owned()),
+            address: self.address().to_string(),
+            process_id: Some(self.session_id().into()),
+            encryption: self.encryption(),
+        }
+    }
+}
+
 impl Query {
     /// Reads the JSON of a query.
     ///
@@ -97,11 +123,28 @@ impl Query {
     /// Asks the server; when the program is to stop, the server is asked to cancel what it does.
     #[must_use]
     pub fn run(self, stop: &Stop) -> (Answer, ExitCode) {
-        let dsn = match Dsn::parse(&self.dsn, |name| std::env::var(name).ok()) {
-            Ok(dsn) => dsn.with_settings(&self.settings),
-            Err(error) => return Answer::failed(None, Stage::Dsn, Cause::Client, None, error.to_string()),
-        };
-        let admin = Arc::new(Admin::<Connection>::new(dsn));
+        let environment = |name: &str| std::env::var(name).ok();
+        if !mysql::Dsn::is_one(&self.dsn) {
+            return match postgres::Dsn::parse(&self.dsn, environment) {
+                Ok(dsn) => {
+                    let dsn = dsn.with_settings(&self.settings);
+                    self.run_at::<postgres::Connection>(dsn, stop)
+                }
+                Err(error) => Answer::unreadable(error.to_string()),
+            };
+        }
+        match mysql::Dsn::parse(&self.dsn, environment) {
+            Ok(_) if !self.settings.is_empty() => Answer::unreadable("no settings on MySQL and MariaDB".to_owned()),
+            Ok(dsn) => self.run_at::<mysql::Connection>(dsn, stop),
+            Err(error) => Answer::unreadable(error.to_string()),
+        }
+    }
+
+    fn run_at<C: Told>(self, dsn: C::Dsn, stop: &Stop) -> (Answer, ExitCode)
+    where
+        C::Dsn: 'static,
+    {
+        let admin = Arc::new(Admin::<C>::new(dsn));
         let (done, ending) = mpsc::channel();
         let worker = Arc::clone(&admin);
         thread::spawn(move || {
@@ -127,24 +170,19 @@ impl Query {
         }
     }
 
-    fn ask(&self, admin: &Admin) -> (Answer, ExitCode) {
+    fn ask<C: Told>(&self, admin: &Admin<C>) -> (Answer, ExitCode) {
         let mut connection = match admin.open() {
             Ok(connection) => connection,
             Err(error) => return Answer::refused(None, Stage::Login, error),
         };
-        let session = Some(SessionFacts {
-            server_version: connection.server_version().map(str::to_owned),
-            address: connection.address().to_string(),
-            process_id: connection.process_id(),
-            encryption: connection.encryption(),
-        });
+        let session = Some(connection.facts());
         match self.rows(&mut connection) {
             Ok(rows) => (Answer { schema: SCHEMA, session, rows, failure: None }, ExitCode::Finished),
             Err(error) => Answer::refused(session, Stage::Statement, error),
         }
     }
 
-    fn rows(&self, connection: &mut Connection) -> Result<TextRows, TargetError> {
+    fn rows(&self, connection: &mut impl AdminSession) -> Result<TextRows, TargetError> {
         let mut rows = TextRows::new();
         for statement in &self.statements {
             rows = connection.query(statement)?;
@@ -154,6 +192,10 @@ impl Query {
 }
 
 impl Answer {
+    fn unreadable(why: String) -> (Self, ExitCode) {
+        Self::failed(None, Stage::Dsn, Cause::Client, None, why)
+    }
+
     fn refused(session: Option<SessionFacts>, stage: Stage, error: TargetError) -> (Self, ExitCode) {
         match error {
             TargetError::Database { sqlstate, message } => {

@@ -6,6 +6,7 @@ use rustix::process::Signal;
 use serde_json::{Value, json};
 use std::io::Write;
 use std::time::Duration;
+use support::mariadb::{PASSWORD, mariadb};
 use support::program::{Running, command, spawn};
 use support::tls::TlsServer;
 
@@ -45,7 +46,7 @@ fn a_failure_says_at_which_stage_and_whose_answer_it_is() {
     let url = |user: &str, query: &str| tls.url(user, "127.0.0.1", query);
     let forged = format!("sslmode=verify-ca&sslrootcert={}", tls.path("other.crt"));
     for (dsn, statement, code, stage, cause, sqlstate) in [
-        ("mysql://u@h/d".to_owned(), "SELECT 1", 2, "dsn", "client", Value::Null),
+        ("redis://u@h/d".to_owned(), "SELECT 1", 2, "dsn", "client", Value::Null),
         ("postgresql://u@127.0.0.1:1/d".to_owned(), "SELECT 1", 3, "login", "lost", Value::Null),
         (url("only_encrypted", &forged), "SELECT 1", 3, "login", "client", Value::Null),
         (url("only_encrypted", "sslmode=disable"), "SELECT 1", 3, "login", "server", json!("28000")),
@@ -78,4 +79,40 @@ fn a_statement_is_cancelled_when_the_program_is_to_stop() {
     let ended = running.end_within(support::HANGS);
     assert_eq!(ended.lines[0]["failure"]["sqlstate"], "57014", "{:?}", ended.lines);
     assert_eq!(count().as_deref(), Some("0"));
+}
+
+#[test]
+fn mysql_is_asked_as_postgresql_is() {
+    let Some(server) = mariadb() else { return };
+    let ask = |dsn: &str, statements: &[&str]| {
+        let mut command = command();
+        let mut running = spawn(command.env("MYSQL_PWD", PASSWORD).arg("query"));
+        running
+            .stdin()
+            .write_all(json!({"dsn": dsn, "statements": statements}).to_string().as_bytes())
+            .expect("it reads");
+        running.close_stdin();
+        let ended = running.end();
+        (ended.code, ended.lines.into_iter().next().unwrap_or_else(|| panic!("no answer: {}", ended.stderr)))
+    };
+    let statements = ["SET @a = 'x'", "SELECT CONNECTION_ID(), @a, NULL, VERSION()"];
+    let (code, said) = ask(&server.dsn(), &statements);
+    let (row, session) = (&said["rows"][0], &said["session"]);
+    assert_eq!((code, &row[1], &row[2]), (0, &json!("x"), &Value::Null), "{said}");
+    assert_eq!((row[0].as_str().unwrap(), &row[3]), (&*session["process_id"].to_string(), &session["server_version"]));
+    assert!(session["encryption"].as_str().unwrap().starts_with("TLSv1."), "{said}");
+    for (dsn, code, stage, cause, sqlstate) in [
+        ("mysql://u@h".to_owned(), 2, "dsn", "client", Value::Null),
+        ("mysql://u@127.0.0.1:1/d".to_owned(), 3, "login", "lost", Value::Null),
+        (server.dsn().replace("bench@", "bench:wrong@"), 3, "login", "server", json!("28000")),
+        (server.dsn(), 6, "statement", "server", json!("42S02")),
+    ] {
+        let (ended, said) = ask(&dsn, &["SELECT * FROM nothing"]);
+        let failure = &said["failure"];
+        assert_eq!(
+            (ended, &failure["stage"], &failure["cause"], &failure["sqlstate"]),
+            (code, &json!(stage), &json!(cause), &sqlstate),
+            "{dsn}: {said}"
+        );
+    }
 }

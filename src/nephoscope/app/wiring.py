@@ -17,6 +17,7 @@ from nephoscope.model.errors import InputError
 
 if TYPE_CHECKING:
     from nephoscope.databases.base import Database
+    from nephoscope.databases.mysql.programs import Product
     from nephoscope.machines.waiting import Clock
     from nephoscope.providers.base import ClusterRequest, Provider
     from nephoscope.providers.cloud.data_sets import ObjectStorage
@@ -150,6 +151,12 @@ def _valkey() -> "Database":
     return ValkeyDatabase(find_valkey)
 
 
+def _mysql(product: "Product") -> "Database":
+    from nephoscope.databases.mysql.database import MysqlDatabase
+
+    return MysqlDatabase(product, os.environ, load_program())
+
+
 def _cockroachdb() -> "Database":
     from nephoscope.databases.cockroachdb.database import CockroachDatabase
 
@@ -171,6 +178,8 @@ def _fake_database() -> "Database":
 
 _DATABASES: Mapping[str, Callable[[], "Database"]] = {
     "postgres": _postgres,
+    "mariadb": partial(_mysql, "mariadb"),
+    "mysql": partial(_mysql, "mysql"),
     "valkey": _valkey,
     "cockroachdb": _cockroachdb,
     "aerospike": _aerospike,

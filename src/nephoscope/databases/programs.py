@@ -1,14 +1,18 @@
-"""A server's program on this machine: where it is, and how it gets to another machine."""
+"""A server's program: where it is, how it gets to another machine, as whom it runs, what it said at last."""
 
 import asyncio
 import hashlib
+import os
 import shutil
+import tempfile
+from collections.abc import Sequence
 from pathlib import Path, PurePosixPath
 
 from nephoscope.machines.remote import Command, MachineHandle
 from nephoscope.model.errors import InputError
 
-_LOOK_TIMEOUT_S = 60.0
+_TIMEOUT_S = 3600.0
+"""For commands that may copy a whole data set."""
 
 
 def find_program(binary: str | None, program: str) -> str | None:
@@ -37,14 +41,45 @@ async def taken_along(machine: MachineHandle, binary: str, program: str) -> str:
             wanted = await asyncio.to_thread(lambda: hashlib.file_digest(content, "sha256").hexdigest())
     except OSError as error:
         raise InputError(f"`database.binary` {local} cannot be read: {error.strerror}") from error
-    there = await machine.remote.execute(Command(["sha256sum", program], timeout_s=_LOOK_TIMEOUT_S, pinned=False))
+    there = await machine.remote.execute(Command(["sha256sum", program], timeout_s=_TIMEOUT_S, pinned=False))
     if there.exit_code != 0 or there.stdout.decode(errors="replace").split()[:1] != [wanted]:
-        await _execute(machine, "mkdir", "-p", str(PurePosixPath(program).parent))
+        await execute(machine, "mkdir", "-p", str(PurePosixPath(program).parent))
         await machine.remote.upload(local, f"{program}.new")
-        await _execute(machine, "chmod", "755", f"{program}.new")
-        await _execute(machine, "mv", f"{program}.new", program)
+        await execute(machine, "chmod", "755", f"{program}.new")
+        await execute(machine, "mv", f"{program}.new", program)
     return program
 
 
-async def _execute(machine: MachineHandle, *argv: str) -> None:
-    (await machine.remote.execute(Command(argv, timeout_s=_LOOK_TIMEOUT_S, pinned=False))).require()
+async def execute(machine: MachineHandle, *argv: str) -> str:
+    """What a command prints that must succeed."""
+    completed = await machine.remote.execute(Command(argv, timeout_s=_TIMEOUT_S, pinned=False))
+    return completed.require().stdout.decode(errors="replace")
+
+
+async def write_secret(machine: MachineHandle, path: str, text: str) -> None:
+    """A file that nobody else may read."""
+    with tempfile.TemporaryDirectory() as folder:
+        local = Path(folder) / "file"
+        local.touch(mode=0o600)
+        local.write_text(text, encoding="utf-8")
+        await machine.remote.upload(local, path)
+    await execute(machine, "chmod", "600", path)
+
+
+def as_server_user(argv: Sequence[str], *, by_root: bool | None = None) -> list[str]:
+    """The command as servers accept it that reject root: root becomes another user in a user namespace.
+
+    Nothing is added to the system and no file changes its owner; a data folder below a 0700 home works. `by_root`
+    says whether root would run it; None: as here.
+    """
+    if not (os.geteuid() == 0 if by_root is None else by_root):
+        return list(argv)
+    return ["unshare", "--user", "--map-user=65534", "--map-group=65534", "--", *argv]
+
+
+def end_of(log: Path) -> str:
+    """The last lines of a server's log; empty: there is none."""
+    try:
+        return log.read_text(encoding="utf-8", errors="replace").strip()[-600:]
+    except OSError:
+        return ""

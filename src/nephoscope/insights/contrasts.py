@@ -395,7 +395,7 @@ def _open(lookup: Lookup, rows: Sequence[FamilyComparison]) -> Draft:
     )
 
 
-ONE_WRITER = frozenset({"postgres"})
+ONE_WRITER = frozenset({"postgres", "mariadb", "mysql"})
 """Databases in which one machine takes all writes and the others hold replicas."""
 _ENDINGS_GROWTH = {
     "linear": ": growth is linear.",

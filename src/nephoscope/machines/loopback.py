@@ -27,6 +27,12 @@ def listening(address: str, port: int = 0) -> socket.socket:
     return socket.create_server((address, port), family=socket.AF_INET6 if ":" in address else socket.AF_INET)
 
 
+def free_port(address: str) -> int:
+    """One that nothing listens at now."""
+    with listening(address) as listener:
+        return int(listener.getsockname()[1])
+
+
 def in_url(address: str) -> str:
     """As a URL has it: an IPv6 address in brackets."""
     return f"[{address}]" if ":" in address else address

@@ -9,7 +9,7 @@ from nephoscope.study.explain import Problem
 from nephoscope.study.machine_rules import tables_of
 from nephoscope.study.model import SNAPSHOTS, KnownBenchmark
 from nephoscope.study.provisioning import CLOUDS
-from nephoscope.study.server_settings import against_server_setting
+from nephoscope.study.server_settings import MYSQL, against_server_setting
 from nephoscope.study.suggest import shown
 from nephoscope.study.toml_text import Path
 
@@ -37,6 +37,22 @@ _TWO_SERVERS = (
     "two CockroachDB servers keep one copy of the data, because two copies would need both servers, and then wait for "
     "a third: use 1 machine, or 3 or more"
 )
+_ONE_SERVER = "nephoscope starts one server of {}: use 1 machine"
+_NO_SETTINGS = (
+    "nephoscope changes no setting of a server of yours, and sessions of the load have their own: set it on the server "
+    "and remove it here"
+)
+_NOT_ON_MYSQL: Mapping[str, tuple[str, str]] = {
+    "dialect": ("postgres", "is one of PostgreSQL's protocol: remove `parameters.dialect`"),
+    "retry": ("restart", "is CockroachDB's: remove `parameters.retry`"),
+    "prepared": ("auto", "is a choice for connection poolers of PostgreSQL: remove `parameters.prepared`"),
+    "profile": (
+        "chatty",
+        'would commit half of a transaction after an error there: set `parameters.profile = "chatty"`',
+    ),
+}
+"""Parameter -> the one value that is measured on MariaDB and MySQL, and why there is no other."""
+_TPCC = frozenset({"tpcc", "max-warehouses"})
 _READ_COMMITTED_SINCE = (23, 2)
 """The first version of CockroachDB with another isolation level than serializable."""
 
@@ -70,6 +86,38 @@ def database_problems(
         yield Problem((*path, "database", "settings", _STANDBYS), _STANDBYS_ARE_MACHINES)
     if system in ("postgres", _COCKROACHDB):
         yield from _dialect_problems(path, configuration, benchmarks, known)
+    if system in MYSQL:
+        yield from _problems_on_mysql(path, configuration, benchmarks, known)
+
+
+def _driving(configuration: Mapping[str, Any], benchmarks: Sequence[Mapping[str, Any]]) -> Iterator[Mapping[str, Any]]:
+    """The benchmarks of a study that are measured on a configuration."""
+    for entry in benchmarks:
+        named = entry.get("configurations")
+        if not (isinstance(named, list) and named and configuration.get("name") not in named):
+            yield entry
+
+
+def _problems_on_mysql(
+    path: Path,
+    configuration: Mapping[str, Any],
+    benchmarks: Sequence[Mapping[str, Any]],
+    known: Mapping[str, KnownBenchmark],
+) -> Iterator[Problem]:
+    """What the load generator does not drive there, and what a server of the user's does not let a study set."""
+    database = configuration.get("database", {})
+    if "dsn" in database and isinstance(database.get("settings"), Mapping):
+        yield from (Problem((*path, "database", "settings", str(name)), _NO_SETTINGS) for name in database["settings"])
+    here = (*path, "database", "system")
+    for entry in _driving(configuration, benchmarks):
+        label = f"benchmark {shown(str(entry.get('name') or entry.get('uses')))}, on {database['system']}: "
+        if entry.get("uses") in _TPCC:
+            yield Problem(here, f"{label}TPC-C is not there yet; leave it out")
+            continue
+        for name, (only, why) in _NOT_ON_MYSQL.items():
+            value = _parameter(entry, known, name)
+            if value not in (None, only):
+                yield Problem(here, f"{label}{name} {shown(str(value))} {why}")
 
 
 def _dialect_problems(
@@ -81,11 +129,9 @@ def _dialect_problems(
     """Each benchmark on a server of SQL must use its dialect, and an isolation level that it has."""
     database = configuration.get("database", {})
     system = database.get("system", "postgres")
-    for entry in benchmarks:
-        named = entry.get("configurations")
-        elsewhere = isinstance(named, list) and named and configuration.get("name") not in named
+    for entry in _driving(configuration, benchmarks):
         dialect = _parameter(entry, known, "dialect")
-        if elsewhere or dialect is None:
+        if dialect is None:
             continue
         label = shown(str(entry.get("name") or entry.get("uses")))
         if system == _COCKROACHDB:
@@ -113,6 +159,8 @@ def _number_of_servers(path: Path, system: str, machine: Any, replicas: Any) -> 
     described = machine if isinstance(machine, Mapping) else {}
     hosts = described.get("hosts")
     count = len(hosts) if isinstance(hosts, list) else described.get("count", 1)
+    if system in MYSQL and isinstance(count, int) and count > 1:
+        yield Problem((*path, "database_machine", "count"), _ONE_SERVER.format(system))
     if system == _COCKROACHDB and count == 2:
         yield Problem((*path, "database_machine", "count"), _TWO_SERVERS)
     if (

@@ -166,7 +166,7 @@ class Machine(Frozen):
 class Database(Frozen):
     """The system under test and its settings."""
 
-    system: Literal["postgres", "valkey", "cockroachdb", "aerospike", "fake"] = Field(
+    system: Literal["postgres", "mariadb", "mysql", "valkey", "cockroachdb", "aerospike", "fake"] = Field(
         default="postgres",
         description="valkey: Valkey or Redis, whichever is installed; 'fake' answers without a server",
     )

@@ -5,9 +5,12 @@ from collections.abc import Mapping
 
 from nephoscope.model.errors import InputError
 
+MYSQL = ("mariadb", "mysql")
+"""Systems of MySQL's protocol."""
 _NAMES: Mapping[str, re.Pattern[str]] = {
     "postgres": re.compile(r"[A-Za-z_][A-Za-z0-9_.]*"),
     "valkey": re.compile(r"[a-z][a-z0-9-]*"),
+    **dict.fromkeys(MYSQL, re.compile(r"[a-z][a-z0-9_]*")),
 }
 _REFUSED: Mapping[str, re.Pattern[str]] = {
     "postgres": re.compile(
@@ -19,12 +22,24 @@ _REFUSED: Mapping[str, re.Pattern[str]] = {
         r"include|loadmodule|.*file|.*filename|.*dirname|dir|unixsocket|enable-(module-command|protected-configs)"
         r"|rename-command|user|bind.*|requirepass|protected-mode|tls-.*|daemonize|supervised",
     ),
+    **dict.fromkeys(
+        MYSQL,
+        re.compile(
+            r".*(dir|dirs|director(y|ies)|path|file|filename|basename|command|script|home|socket|port)|bind_address|user|chroot"
+            r"|(init|plugin|early_plugin|wsrep|skip|loose|enable|disable|maximum|log_error|general_log|slow_query_log"
+            r"|ssl|tls|admin|report|replicate|master|relay|debug|secure|server_audit|feedback|mysqlx|core|gdb)_?.*"
+            r"|.*(keyring|key_management|notify).*|local_infile|bootstrap|daemonize|console|external_locking|des_key.*",
+        ),
+    ),
 }
 _LIBRARIES = re.compile(r".*_libraries", re.IGNORECASE)
 _INSTALLED = re.compile(r"[A-Za-z0-9_ ,]*")
 """Libraries by their names, which PostgreSQL looks for where its packages install them."""
-_BREAKS_OUT = re.compile(r'["\\\x00-\x1f]')
-"""Of a line of Valkey's configuration file."""
+_BREAKS_OUT: Mapping[str, tuple[re.Pattern[str], str]] = {
+    "valkey": (re.compile(r'["\\\x00-\x1f]'), "quotes"),
+    **dict.fromkeys(MYSQL, (re.compile(r"[/\\\x00-\x1f]"), "slashes")),
+}
+"""What leads out of a line of Valkey's configuration file, or out of the data folder, and a name for it."""
 
 
 def against_server_setting(system: str, name: str, value: str) -> str:
@@ -37,8 +52,9 @@ def against_server_setting(system: str, name: str, value: str) -> str:
         return "nephoscope does not set what runs programs, or names files and addresses; remove it"
     if system == "postgres" and _LIBRARIES.fullmatch(name) and not _INSTALLED.fullmatch(value):
         return "only names of installed libraries are allowed, without a path"
-    if system == "valkey" and _BREAKS_OUT.search(value):
-        return "a value has no quotes, backslashes or control characters"
+    breaks_out, what = _BREAKS_OUT.get(system, (None, ""))
+    if breaks_out and breaks_out.search(value):
+        return f"a value has no {what}, backslashes or control characters"
     return ""
 
 

@@ -75,7 +75,13 @@ _NICKNAMES: Mapping[str, Mapping[str, str]] = {
         "local": "localhost",
         "ssh": "hosts",
     },
-    "system": {"postgres": "postgresql pg", "valkey": "redis", "cockroachdb": "cockroach crdb"},
+    "system": {
+        "postgres": "postgresql pg",
+        "mysql": "percona",
+        "mariadb": "maria",
+        "valkey": "redis",
+        "cockroachdb": "cockroach crdb",
+    },
 }
 """Key of a study -> value -> other people's names for it, without dashes."""
 _SLIP = 0.9

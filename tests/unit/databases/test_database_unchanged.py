@@ -10,7 +10,8 @@ import pytest
 from nephoscope.checks.operations import DatabaseUnchanged
 from nephoscope.databases.base import Endpoint, HasSettings
 from nephoscope.databases.cockroachdb.commands import identities
-from nephoscope.databases.postgres.binaries import as_server_user, server_of_this_machine
+from nephoscope.databases.postgres.binaries import server_of_this_machine
+from nephoscope.databases.programs import as_server_user
 from nephoscope.databases.valkey.binaries import find_valkey
 from nephoscope.databases.valkey.database import ValkeyDatabase
 from nephoscope.model.records import Verdict

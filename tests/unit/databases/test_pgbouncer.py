@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 
 from nephoscope.databases.base import Endpoint
-from nephoscope.databases.postgres.binaries import as_server_user
+from nephoscope.databases.programs import as_server_user
 from nephoscope.model.errors import EnvironmentProblem
 from nephoscope.study.model import Database as DatabaseSettings
 from tests.support.real_parts import needs

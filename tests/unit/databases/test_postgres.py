@@ -10,9 +10,9 @@ from typing import Any
 
 import pytest
 
+from nephoscope.databases.asking import Failure, StatementFailed
 from nephoscope.databases.base import Endpoint, HasFixtures, HasSettings
 from nephoscope.databases.postgres.binaries import find_binaries, major_version
-from nephoscope.databases.postgres.client import Failure, StatementFailed
 from nephoscope.databases.postgres.database import PostgresDatabase
 from nephoscope.databases.postgres.folder import ServerFolder
 from nephoscope.model.errors import DatabaseFailed, EnvironmentProblem, TargetUnreachable, ToolFailed, ToolTimedOut

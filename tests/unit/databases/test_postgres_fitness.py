@@ -7,8 +7,8 @@ from pathlib import Path
 
 import pytest
 
+from nephoscope.databases.asking import StatementFailed, document
 from nephoscope.databases.postgres import fitness
-from nephoscope.databases.postgres.client import StatementFailed, document
 from nephoscope.databases.postgres.fitness import Server as Said
 from nephoscope.databases.postgres.made import MadeDatabase
 from nephoscope.model.errors import EnvironmentProblem, OutputUnreadable

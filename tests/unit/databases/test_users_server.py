@@ -9,9 +9,9 @@ from pathlib import Path
 import pytest
 
 from nephoscope.app.wiring import load_program
+from nephoscope.databases.asking import UsersServer
 from nephoscope.databases.base import Endpoint
 from nephoscope.databases.postgres.binaries import server_of_this_machine
-from nephoscope.databases.postgres.client import UsersServer
 from nephoscope.databases.postgres.database import PostgresDatabase
 from nephoscope.databases.postgres.made import MadeDatabase, databases_made, drop
 from nephoscope.model.errors import DatabaseFailed, EnvironmentProblem, TargetUnreachable

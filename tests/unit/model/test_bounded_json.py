@@ -8,7 +8,7 @@ import pytest
 from nephoscope.benchmarks.cpu import frequency
 from nephoscope.benchmarks.network import multi_stream, settings, throughput
 from nephoscope.benchmarks.search import sustained
-from nephoscope.databases.postgres import client
+from nephoscope.databases import asking as client
 from nephoscope.importers.spare_cores import sqlite
 from nephoscope.machines.remote import Completed
 from nephoscope.model.bounded_json import load_json

@@ -449,6 +449,23 @@ AZURE = 'name = "a"\nprovider = "azure"\ncloud = { image = "i", ingress = "10.0.
                 ("postgres", "log-directory", "/home", "not the name of a setting"),
                 ("postgres", "dynamic_library_path", "/tmp", "names files"),
                 ("postgres", "shared_preload_libraries", "/tmp/x.so", "without a path"),
+                *(
+                    ("mariadb", name, "x", "what runs programs")
+                    for name in (
+                        *(
+                            "init_file",
+                            "plugin_load_add",
+                            "plugin_dir",
+                            "secure_file_priv",
+                            "general_log_file",
+                            "tmpdir",
+                        ),
+                        *("log_error", "wsrep_provider", "wsrep_notify_cmd", "wsrep_sst_auth", "innodb_data_file_path"),
+                        *("skip_grant_tables", "loose_plugin_load", "bind_address", "datadir", "chroot", "socket"),
+                    )
+                ),
+                ("mysql", "log_bin", "/etc/cron.d/x", "no slashes"),
+                ("mariadb", "innodb-page-size", "4k", "not the name of a setting"),
                 ("valkey", "loadmodule", "/tmp/x.so", "what runs programs"),
                 ("valkey", "appendfsync", 'no" "x', "no quotes"),
                 ("valkey", "enable-module-command", "yes", "what runs programs"),
@@ -520,6 +537,26 @@ def test_cockroachdb_is_driven_in_its_own_dialect() -> None:
         load_study(spoken.replace('system = "cockroachdb"', "connections = 3"), "s.toml", BENCHMARKS)
     with pytest.raises(StudyError, match="remove `dsn`"):
         load_study(f'{spoken}dsn = "postgresql://me@db/x"\n', "s.toml", BENCHMARKS)
+
+
+def test_what_mariadb_is_not_driven_with_is_refused() -> None:
+    text = with_configuration('name = "a"\n[configurations.database]\nsystem = "mariadb"')
+    driven = text.replace('uses = "tpcc"', 'uses = "tpcb"')
+    assert load_study(driven, "s.toml", BENCHMARKS).configurations[0].database.system == "mariadb"
+    where = r"configurations\[0\]\.database\.system: benchmark \"tpcb\", on mariadb: "
+    for parameter, says in (
+        ('profile = "pipelined"', 'profile "pipelined" would commit half of a transaction'),
+        ('dialect = "yugabytedb"', 'dialect "yugabytedb" is one of PostgreSQL'),
+        ('retry = "savepoint"', 'retry "savepoint" is CockroachDB'),
+        ('prepared = "unnamed"', 'prepared "unnamed" is a choice for connection poolers'),
+    ):
+        with pytest.raises(StudyError, match=f"{where}{says}"):
+            load_study(driven.replace('"tpcb"', f'"tpcb", parameters = {{ {parameter} }}'), "s.toml", BENCHMARKS)
+    with pytest.raises(StudyError, match='benchmark "tpcc", on mariadb: TPC-C is not there yet'):
+        load_study(text, "s.toml", BENCHMARKS)
+    two = driven.replace('name = "a"\n', 'name = "a"\ndatabase_machine = { count = 2 }\n')
+    with pytest.raises(StudyError, match="nephoscope starts one server of mariadb: use 1 machine"):
+        load_study(two, "s.toml", BENCHMARKS)
 
 
 def test_two_servers_of_cockroachdb_are_refused_because_they_would_wait_for_a_third() -> None:

@@ -5,8 +5,8 @@ import subprocess
 from collections.abc import Sequence
 
 from nephoscope.app.wiring import load_program
+from nephoscope.databases.asking import UsersServer, text
 from nephoscope.databases.postgres.binaries import Binaries, embedded_folder, installed, major_version
-from nephoscope.databases.postgres.client import UsersServer, text
 from nephoscope.databases.postgres.database import OLDEST_VERSION
 from nephoscope.model.errors import EnvironmentProblem, InputError, NephoscopeError, TargetUnreachable, ToolFailed
 from nephoscope.study.address import holds_password, problem_of, without_password

@@ -6,7 +6,7 @@ from collections.abc import Iterator, Mapping, Sequence
 
 from nephoscope.app.stages.beginning import require_addresses
 from nephoscope.app.wiring import load_program
-from nephoscope.databases.postgres.client import UsersServer, quoted
+from nephoscope.databases.asking import UsersServer, quoted
 from nephoscope.databases.postgres.made import MadeDatabase, databases_made, drop
 from nephoscope.model.units import GIB, MIB
 from nephoscope.model.words import counted

@@ -17,7 +17,14 @@ from nephoscope.benchmarks.load.counting import counting
 from nephoscope.benchmarks.load.loading import telling_loads
 from nephoscope.benchmarks.load.metrics import CLIENT_CPU, CLIENT_CPU_PER_OPERATION, OFFERED, RETRIES, load_row
 from nephoscope.benchmarks.load.saturation import saturation, saturation_measurements, too_slow
-from nephoscope.benchmarks.load.spec import AerospikeTarget, AnyTarget, LoadSpec, PostgresTarget, RespTarget
+from nephoscope.benchmarks.load.spec import (
+    AerospikeTarget,
+    AnyTarget,
+    LoadSpec,
+    MysqlTarget,
+    PostgresTarget,
+    RespTarget,
+)
 from nephoscope.databases.base import Endpoint, HasFixtures
 from nephoscope.machines.remote import Completed
 from nephoscope.machines.tools import LOAD
@@ -312,11 +319,13 @@ class LoadBenchmark(Benchmark):
 
 def _target(endpoint: Endpoint, parameters: Any) -> AnyTarget:
     """By the scheme of the endpoint's DSN."""
+    pipeline, cluster = getattr(parameters, "pipeline", 1), getattr(parameters, "cluster", False)
     if endpoint.dsn.startswith(("redis://", "valkey://", "unix://")):
-        pipeline, cluster = getattr(parameters, "pipeline", 1), getattr(parameters, "cluster", False)
         return RespTarget(dsn=endpoint.dsn, pipeline=pipeline, cluster=cluster or endpoint.sharded)
     if endpoint.dsn.startswith("aerospike://"):
         return AerospikeTarget.of(endpoint.dsn)
+    if endpoint.dsn.startswith(("mysql://", "mariadb://")):
+        return MysqlTarget(dsn=endpoint.dsn, isolation=parameters.isolation, pipeline=pipeline)
     return PostgresTarget(
         dsn=endpoint.dsn,
         isolation=parameters.isolation,

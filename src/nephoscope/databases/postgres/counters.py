@@ -2,7 +2,7 @@
 
 from collections.abc import Mapping
 
-from nephoscope.databases.postgres.client import document
+from nephoscope.databases.asking import document
 
 _WAL = "'log_bytes', pg_wal_lsn_diff(pg_current_wal_insert_lsn(), '0/0')"
 _IO_SINCE, _IO_IN_BYTES_SINCE = 16, 18

@@ -17,6 +17,20 @@ from urllib.parse import urlsplit, urlunsplit
 from typing_extensions import override
 
 from nephoscope.databases import upkeep
+from nephoscope.databases.asking import (
+    COMING_UP,
+    COPY_TIMEOUT_S,
+    STATEMENT_TIMEOUT_S,
+    Answer,
+    Client,
+    Rows,
+    StatementFailed,
+    document,
+    hint_for,
+    text,
+    value_of,
+    wire_of,
+)
 from nephoscope.databases.base import (
     CanAttach,
     Database,
@@ -33,21 +47,7 @@ from nephoscope.databases.base import (
 )
 from nephoscope.databases.postgres import counters, fitness, made
 from nephoscope.databases.postgres import remote as postgres_remote
-from nephoscope.databases.postgres.binaries import Binaries, as_server_user, major_version
-from nephoscope.databases.postgres.client import (
-    COMING_UP,
-    COPY_TIMEOUT_S,
-    STATEMENT_TIMEOUT_S,
-    Answer,
-    Client,
-    Rows,
-    StatementFailed,
-    document,
-    environment_of,
-    hint_for,
-    text,
-    value_of,
-)
+from nephoscope.databases.postgres.binaries import Binaries, major_version
 from nephoscope.databases.postgres.folder import STOP_TIMEOUT_S, USER, ServerFolder, end_predecessors, prepare
 from nephoscope.databases.postgres.settings import (
     FOR_STANDBYS,
@@ -58,8 +58,9 @@ from nephoscope.databases.postgres.settings import (
     stored_settings,
 )
 from nephoscope.databases.postgres.shared_memory import hint_on
+from nephoscope.databases.programs import as_server_user, end_of
 from nephoscope.machines.local import LocalRemote
-from nephoscope.machines.loopback import in_url, listening
+from nephoscope.machines.loopback import free_port, in_url
 from nephoscope.machines.remote import Background
 from nephoscope.model.errors import (
     DatabaseFailed,
@@ -147,7 +148,7 @@ class PostgresDatabase(
         binaries = self._find(settings.version)
         folder = ServerFolder(machine.data_dir, settings.version)
         await prepare(machine, binaries, folder)
-        port = _free_port(machine.address)
+        port = free_port(machine.address)
         argv = [binaries.path("postgres"), "-D", str(folder.data), "-c", f"port={port}"]
         forced = {"listen_addresses": machine.address, "unix_socket_directories": ""}
         for name, value in {**_options(settings), **forced}.items():
@@ -360,7 +361,7 @@ class PostgresDatabase(
 
     async def _reach_users_server(self, cluster: Cluster, settings: DatabaseSettings) -> Endpoint:
         dsn = str(settings.dsn)
-        endpoint = Endpoint(dsn, environment_of(self._environment), "", "user")
+        endpoint = Endpoint(dsn, wire_of(dsn).of(self._environment), "", "user")
         try:
             version = await self._sql(cluster, endpoint, "SHOW server_version")
         except (ToolFailed, ToolTimedOut) as error:
@@ -419,7 +420,7 @@ class PostgresDatabase(
                 allowed_s = RECOVERY_TIMEOUT_S if recovering else START_TIMEOUT_S
                 if clock() - started > allowed_s or not server.processes[0].running():
                     await self.stop(cluster)
-                    said = _end_of(log) or error.message
+                    said = end_of(log) or error.message
                     hint = hint_on(said, f"its log is {log}")
                     raise DatabaseFailed(f"PostgreSQL did not start: {said}", hint=hint) from error
             await asyncio.sleep(0.05)
@@ -503,18 +504,6 @@ def _copy_name(cluster: Cluster) -> str:
     """The copy of one study, configuration and folder: on one server, two studies must not drop each other's."""
     place = f"{cluster.key} {cluster.database[0].data_dir}"
     return f"{TRIAL_DATABASE}_{hashlib.sha256(place.encode()).hexdigest()[:10]}"
-
-
-def _end_of(log: Path) -> str:
-    try:
-        return log.read_text(encoding="utf-8", errors="replace").strip()[-600:]
-    except OSError:
-        return ""
-
-
-def _free_port(address: str) -> int:
-    with listening(address) as listener:
-        return int(listener.getsockname()[1])
 
 
 def _with_database(endpoint: Endpoint, database: str) -> Endpoint:

@@ -6,8 +6,8 @@ It looks for what otherwise fails trial by trial, after a data set was loaded. P
 from collections.abc import Iterator
 from dataclasses import dataclass
 
+from nephoscope.databases.asking import Rows, document, text, value_of
 from nephoscope.databases.postgres import made
-from nephoscope.databases.postgres.client import Rows, document, text, value_of
 from nephoscope.model.frozen import Frozen
 
 _OTHER_SESSIONS = 2

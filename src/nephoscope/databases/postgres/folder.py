@@ -8,8 +8,9 @@ import signal
 from contextlib import suppress
 from pathlib import Path
 
-from nephoscope.databases.postgres.binaries import Binaries, as_server_user
+from nephoscope.databases.postgres.binaries import Binaries
 from nephoscope.databases.postgres.shared_memory import hint_on, remove_left
+from nephoscope.databases.programs import as_server_user
 from nephoscope.machines.remote import Command, MachineHandle
 from nephoscope.model.errors import DatabaseFailed, StorageFailed
 

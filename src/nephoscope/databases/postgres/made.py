@@ -4,7 +4,7 @@ The record is each database's comment (`COMMENT ON DATABASE`), which is on the s
 results folder that may be gone. A database without it was not made by nephoscope, whatever its name.
 """
 
-from nephoscope.databases.postgres.client import COPY_TIMEOUT_S, UsersServer, document, quoted, text
+from nephoscope.databases.asking import COPY_TIMEOUT_S, UsersServer, document, quoted, text
 from nephoscope.model.errors import ToolFailed
 from nephoscope.model.frozen import Frozen
 from nephoscope.model.words import counted

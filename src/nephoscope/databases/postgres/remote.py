@@ -17,11 +17,12 @@ from collections.abc import Awaitable, Callable, Collection, Mapping
 from dataclasses import dataclass, replace
 from pathlib import Path
 
-from nephoscope.databases.postgres.binaries import as_server_user, first_of_version, major_version
-from nephoscope.databases.postgres.client import document
+from nephoscope.databases.asking import document
+from nephoscope.databases.postgres.binaries import first_of_version, major_version
 from nephoscope.databases.postgres.folder import USER
 from nephoscope.databases.postgres.settings import FOR_STANDBYS
 from nephoscope.databases.postgres.shared_memory import hint_on
+from nephoscope.databases.programs import as_server_user
 from nephoscope.machines.remote import Background, Command, MachineHandle
 from nephoscope.model.errors import DatabaseFailed, MachineLost
 from nephoscope.providers.base import Cluster

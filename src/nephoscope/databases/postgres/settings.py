@@ -7,7 +7,7 @@ import re
 from collections.abc import Mapping
 from types import MappingProxyType
 
-from nephoscope.databases.postgres.client import document
+from nephoscope.databases.asking import document
 from nephoscope.model.errors import InputError
 from nephoscope.model.units import GIB, MIB
 

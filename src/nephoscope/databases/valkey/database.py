@@ -11,7 +11,6 @@ with one, loaded by servers that were just started.
 import asyncio
 import secrets
 import signal
-import tempfile
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -31,6 +30,7 @@ from nephoscope.databases.base import (
     HasUpkeep,
     Upkeep,
 )
+from nephoscope.databases.programs import execute, write_secret
 from nephoscope.databases.valkey import cluster as valkey_cluster
 from nephoscope.databases.valkey.binaries import ValkeyBinaries, binaries_on
 from nephoscope.machines.local import LocalRemote
@@ -164,8 +164,8 @@ class ValkeyDatabase(Database, HasFixtures, HasUpkeep, HasPrograms, HasCounters,
         """Takes a snapshot of each master; the rename commits it."""
         for server, path in self._parts(cluster, fixture):
             await self._command(cluster, server.endpoint, "SAVE", timeout_s=_SAVE_TIMEOUT_S)
-            await _execute(server.machine, ["cp", "--", f"{server.folder}/dump.rdb", f"{path}.part"])
-            await _execute(server.machine, ["mv", "--", f"{path}.part", path])
+            await execute(server.machine, "cp", "--", f"{server.folder}/dump.rdb", f"{path}.part")
+            await execute(server.machine, "mv", "--", f"{path}.part", path)
 
     @override
     async def clone_fixture(self, cluster: Cluster, endpoint: Endpoint, fixture: str) -> Endpoint:
@@ -252,16 +252,18 @@ class ValkeyDatabase(Database, HasFixtures, HasUpkeep, HasPrograms, HasCounters,
         """An empty server."""
         require_settings("valkey", settings.settings)
         binaries, folder = await binaries_on(machine, self._find), _folder(machine)
-        await _execute(machine, ["mkdir", "-p", f"{folder}/fixtures"])
+        await execute(machine, "mkdir", "-p", f"{folder}/fixtures")
         left = ("appendonlydir", "dump.rdb", valkey_cluster.NODES_FILE)
-        await _execute(machine, ["rm", "-rf", *(f"{folder}/{name}" for name in left)])
+        await execute(machine, "rm", "-rf", *(f"{folder}/{name}" for name in left))
         here = isinstance(machine.remote, LocalRemote)
         port, bus = _free_ports(machine.address) if here else (PORT, BUS_PORT)
         forced = {"port": str(port), "bind": machine.address, "dir": folder, "requirepass": password}
         if len(cluster.database) > 1:
             forced |= {**valkey_cluster.settings(bus), "masterauth": password}
         given = {"maxclients": str(settings.connections + 100), **DEFAULT_SETTINGS, **settings.settings, **forced}
-        await _write(machine, f"{folder}/valkey.conf", "".join(f'{key} "{value}"\n' for key, value in given.items()))
+        await write_secret(
+            machine, f"{folder}/valkey.conf", "".join(f'{key} "{value}"\n' for key, value in given.items())
+        )
         endpoint = Endpoint(
             f"redis://{in_url(machine.address)}:{port}", {PASSWORD_VARIABLE: password}, "", binaries.origin
         )
@@ -270,8 +272,8 @@ class ValkeyDatabase(Database, HasFixtures, HasUpkeep, HasPrograms, HasCounters,
     async def _restart(self, cluster: Cluster, server: _Server, part: str) -> None:
         """A server that was stopped, with its part of a data set, a file."""
         machine = server.machine
-        await _execute(machine, ["rm", "-rf", f"{server.folder}/appendonlydir"])
-        await _execute(machine, ["cp", "--", part, f"{server.folder}/dump.rdb"])
+        await execute(machine, "rm", "-rf", f"{server.folder}/appendonlydir")
+        await execute(machine, "cp", "--", part, f"{server.folder}/dump.rdb")
         # A server started with append-only files reads only those, and there are none yet.
         (appends,) = (await _words(server, "appendonly")) or ("no",)
         more = ("--appendonly", "no")
@@ -282,7 +284,7 @@ class ValkeyDatabase(Database, HasFixtures, HasUpkeep, HasPrograms, HasCounters,
 
     async def _restart_empty(self, cluster: Cluster, server: _Server) -> None:
         """A replica that was stopped; it knows its master from the file of its nodes."""
-        await _execute(server.machine, ["rm", "-rf", f"{server.folder}/appendonlydir", f"{server.folder}/dump.rdb"])
+        await execute(server.machine, "rm", "-rf", f"{server.folder}/appendonlydir", f"{server.folder}/dump.rdb")
         await self._launch(cluster, server.machine, server.program, server.endpoint, server.log, again=True)
 
     async def _launch(
@@ -407,21 +409,6 @@ def _version(lines: Mapping[str, str]) -> str:
         if lines.get(key):
             return f"{name} {lines[key]}"
     raise ToolFailed("the server does not report its version")
-
-
-async def _execute(machine: MachineHandle, argv: Sequence[str]) -> None:
-    completed = await machine.remote.execute(Command(argv, timeout_s=_SAVE_TIMEOUT_S, pinned=False))
-    completed.require()
-
-
-async def _write(machine: MachineHandle, path: str, text: str) -> None:
-    """A file that nobody else may read: it holds the password."""
-    with tempfile.TemporaryDirectory() as folder:
-        local = Path(folder) / "file"
-        local.touch(mode=0o600)
-        local.write_text(text, encoding="utf-8")
-        await machine.remote.upload(local, path)
-    await _execute(machine, ["chmod", "600", path])
 
 
 def _free_ports(address: str) -> tuple[int, int]:

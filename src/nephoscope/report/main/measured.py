@@ -14,6 +14,8 @@ from nephoscope.report.main.boards import in_order
 
 _SYSTEMS: Mapping[str, str] = {
     "postgres": "PostgreSQL",
+    "mariadb": "MariaDB",
+    "mysql": "MySQL",
     "cockroachdb": "CockroachDB",
     "aerospike": "Aerospike",
     "valkey": "Valkey",

@@ -1,4 +1,4 @@
-"""How nephoscope asks a PostgreSQL server: by `nephoscope-load query`, which reaches it as the measurement will.
+"""How nephoscope asks a server of PostgreSQL's or MySQL's protocol: by `nephoscope-load query`, as the load reaches it.
 
 Address, variables, files and TLS are read by the one program that also drives the load, on the machine from which it
 does. So what answers here answers there.
@@ -27,14 +27,6 @@ from nephoscope.model.errors import (
 from nephoscope.model.frozen import Frozen
 from nephoscope.study.address import without_password
 
-_VARIABLES = (
-    *("PGPASSWORD", "PGPASSFILE", "PGSSLMODE", "PGSSLNEGOTIATION", "PGSSLROOTCERT", "PGSSLCERT", "PGSSLKEY"),
-    *("PGCHANNELBINDING", "PGREQUIREAUTH", "PGTARGETSESSIONATTRS"),
-    # The load generator follows none of these, and refuses one that asks for something.
-    *("PGSERVICE", "PGREQUIREPEER", "PGSSLCERTMODE", "PGSSLCRL", "PGSSLCRLDIR", "PGSSLMINPROTOCOLVERSION"),
-    "PGGSSENCMODE",
-)
-"""Those of libpq that the load generator reads. No other `PG…` variable of a shell has any effect."""
 STATEMENT_TIMEOUT_S = 120.0
 COPY_TIMEOUT_S = 7200.0
 """Limit for statements that read, write or delete a whole data set."""
@@ -43,11 +35,62 @@ _ANSWERED = (2, 3, 6)
 """Exit codes with an answer on stdout that says what failed: the address, the login, a statement."""
 COMING_UP = "57P03"
 """SQLSTATE of a server that starts, recovers or stops."""
-_DISK_FULL = "53100"
+_DISK_FULL = frozenset({"53100", "1021", "1114"})
+"""1021: ER_DISK_FULL, 1114: ER_RECORD_FILE_FULL."""
 
 Value = TypeVar("Value")
 Rows = Sequence[Sequence[str | None]]
 """As text; None is NULL."""
+
+
+@dataclass(frozen=True)
+class Wire:
+    """What differs between the protocols."""
+
+    variables: tuple[str, ...]
+    """Of the environment, by which a user's own server is reached; no other one of a shell has any effect."""
+    version: str
+    """Selects the server's version."""
+    hints: Mapping[str, str]
+    """What to try, by SQLSTATE of a rejected login."""
+
+    def of(self, environment: Mapping[str, str]) -> dict[str, str]:
+        """Those variables of an environment."""
+        return {name: environment[name] for name in self.variables if name in environment}
+
+
+_POSTGRES = Wire(
+    (
+        *("PGSSLMODE", "PGPASSWORD", "PGPASSFILE", "PGSSLNEGOTIATION", "PGSSLROOTCERT", "PGSSLCERT", "PGSSLKEY"),
+        *("PGCHANNELBINDING", "PGREQUIREAUTH", "PGTARGETSESSIONATTRS"),
+        # The load generator follows none of these, and refuses one that asks for something.
+        *("PGSERVICE", "PGREQUIREPEER", "PGSSLCERTMODE", "PGSSLCRL", "PGSSLCRLDIR", "PGSSLMINPROTOCOLVERSION"),
+        "PGGSSENCMODE",
+    ),
+    "SHOW server_version",
+    {
+        "28P01": "set PGPASSWORD, or PGPASSFILE, to the password of that role",
+        "28000": "the server's rules (pg_hba.conf) decide by user, database, client address and encryption: correct "
+        "the address's user, database or sslmode, or the rules",
+        "3D000": "correct the database in the address: it must exist, and nephoscope does not change it",
+        "53300": "end other sessions, or raise max_connections or the role's connection limit",
+        COMING_UP: "wait until it is up, and run the same command again",
+    },
+)
+_MYSQL = Wire(
+    ("MYSQL_PWD",),
+    "SELECT VERSION()",
+    {
+        "28000": "set MYSQL_PWD to the password of that user; the server also decides by the client's address",
+        "42000": "correct the database in the address: it must exist, and the user may use it",
+        "08004": "end other sessions, or raise max_connections",
+    },
+)
+
+
+def wire_of(dsn: str) -> Wire:
+    """By the scheme of an address."""
+    return _MYSQL if dsn.startswith(("mysql://", "mariadb://")) else _POSTGRES
 
 
 class Session(Frozen):
@@ -83,8 +126,8 @@ class Answer(Frozen):
 class StatementFailed(ToolFailed):
     """The server could not be reached, or rejected a statement."""
 
-    def __init__(self, failure: Failure) -> None:
-        super().__init__(failure.message, hint=hint_of(failure))
+    def __init__(self, failure: Failure, hint: str = "") -> None:
+        super().__init__(failure.message, hint=hint)
         self.failure = failure
 
 
@@ -122,9 +165,9 @@ class Client:
         answer = _read((await self.remote.execute(command)).require(*_ANSWERED))
         if answer.failure is None:
             return answer
-        if answer.failure.sqlstate == _DISK_FULL:
+        if answer.failure.sqlstate in _DISK_FULL:
             raise NoSpaceOnMachine(answer.failure.message, hint=MORE_SPACE)
-        raise StatementFailed(answer.failure)
+        raise StatementFailed(answer.failure, hint_of(answer.failure, wire_of(dsn)))
 
 
 def _read(completed: Completed) -> Answer:
@@ -134,11 +177,6 @@ def _read(completed: Completed) -> Answer:
     except (ValueError, KeyError, TypeError, ValidationError) as error:
         said = completed.stderr.decode(errors="replace").strip()[-300:]
         raise OutputUnreadable(f"{completed.argv[0]} did not answer a query: {said or error}") from error
-
-
-def environment_of(environment: Mapping[str, str]) -> dict[str, str]:
-    """The variables of an environment by which a user's own server is reached."""
-    return {name: environment[name] for name in _VARIABLES if name in environment}
 
 
 def quoted(name: str) -> str:
@@ -179,7 +217,7 @@ class UsersServer:
     async def rows(self, *statements: str, timeout_s: float = STATEMENT_TIMEOUT_S) -> Rows:
         """The rows of the last statement; see `Client.ask`."""
         client = Client(LocalRemote(()), self.program)
-        environment = environment_of(self.environment)
+        environment = wire_of(self.dsn).of(self.environment)
         return (await client.ask(self.dsn, *statements, environment=environment, timeout_s=timeout_s)).rows
 
     async def ask(self, *statements: str, timeout_s: float = STATEMENT_TIMEOUT_S) -> str:
@@ -193,35 +231,25 @@ class UsersServer:
             TargetUnreachable: it does not answer.
         """
         try:
-            return await self.ask("SHOW server_version")
+            return await self.ask(wire_of(self.dsn).version)
         except (ToolFailed, ToolTimedOut) as error:
             raise TargetUnreachable(
                 f"the server at {without_password(self.dsn)} does not answer: {error.message}", hint=hint_for(error)
             ) from error
 
 
-_HINTS = MappingProxyType(
-    {
-        "28P01": "set PGPASSWORD, or PGPASSFILE, to the password of that role",
-        "28000": "the server's rules (pg_hba.conf) decide by user, database, client address and encryption: correct "
-        "the address's user, database or sslmode, or the rules",
-        "3D000": "correct the database in the address: it must exist, and nephoscope does not change it",
-        "53300": "end other sessions, or raise max_connections or the role's connection limit",
-        COMING_UP: "wait until it is up, and run the same command again",
-    }
-)
-"""By SQLSTATE of a rejected login."""
-
-
-def hint_of(failure: Failure) -> str:
+def hint_of(failure: Failure, wire: Wire) -> str:
     """What to try after a failure; empty after one of a statement."""
     if failure.stage == "statement":
         return ""
     if failure.cause == "lost":
         return "start it, or correct host and port of the address; a firewall looks the same"
     if failure.cause == "client":
-        return "correct the address, or PGSSLMODE and the like: files are those of the machine that drives the load"
-    return _HINTS.get(failure.sqlstate or "", "correct the address, or what the server's message names")
+        return (
+            f"correct the address, or {wire.variables[0]} and the like: files are those of the machine that drives the "
+            "load"
+        )
+    return wire.hints.get(failure.sqlstate or "", "correct the address, or what the server's message names")
 
 
 def hint_for(error: NephoscopeError) -> str:

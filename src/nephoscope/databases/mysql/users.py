@@ -1,0 +1,136 @@
+"""Databases on a user's own MariaDB or MySQL: data sets, and copies of them by INSERT … SELECT.
+
+Each holds a table whose comment records that nephoscope made it, and what for: that is on the server itself, as a
+results folder may be gone.
+"""
+
+import hashlib
+from collections.abc import Awaitable, Callable, Iterator, Mapping, Sequence
+
+from nephoscope.databases.asking import Rows, StatementFailed
+from nephoscope.model.errors import EnvironmentProblem
+from nephoscope.providers.base import Cluster
+
+COPY_TIMEOUT_S = 7200.0
+LOADING = "a data set, not loaded completely"
+DATA_SET = "a data set, kept for later trials"
+COPY = "the copy that a trial works on"
+RECORD = "nephoscope_made"
+"""The table with the record."""
+_RECORDS = f"SELECT table_schema, table_comment FROM information_schema.tables WHERE table_name = '{RECORD}'"  # noqa: S608
+_OTHER_SESSIONS = 2
+"""Besides those of the load: the one that prepares and checks, and one that tries or compares."""
+_LIMITS = (
+    "SHOW VARIABLES WHERE Variable_name IN ('local_infile', 'max_connections', 'max_statement_time', "
+    "'max_user_connections', 'read_only', 'super_read_only')"
+)
+_IN_USE = "SHOW GLOBAL STATUS LIKE 'Threads_connected'"
+
+
+def copy_name(cluster: Cluster) -> str:
+    """The copy of one study, configuration and folder: on one server, two studies must not drop each other's."""
+    place = f"{cluster.key} {cluster.database[0].data_dir}"
+    return f"nephoscope_trial_{hashlib.sha256(place.encode()).hexdigest()[:10]}"
+
+
+def drop(database: str) -> str:
+    """Drops it, if it is there."""
+    return f"DROP DATABASE IF EXISTS `{database}`"
+
+
+def create(database: str) -> str:
+    """Creates it, empty."""
+    return f"CREATE DATABASE `{database}`"
+
+
+def record(database: str, what: str) -> list[str]:
+    """Statements that record what nephoscope made it for."""
+    table, comment = f"`{database}`.`{RECORD}`", f"COMMENT = '{what}'"
+    return [f"CREATE TABLE IF NOT EXISTS {table} (nothing int) {comment}", f"ALTER TABLE {table} {comment}"]
+
+
+def sealed(fixture: str) -> str:
+    """Selects a row if a data set is recorded as loaded completely."""
+    return f"{_RECORDS} AND table_schema = '{fixture}' AND table_comment = '{DATA_SET}'"
+
+
+def tables(database: str) -> str:
+    """Selects the names of its tables, without the record."""
+    return (
+        "SELECT table_name FROM information_schema.tables "  # noqa: S608 - our own names
+        f"WHERE table_schema = '{database}' AND table_type = 'BASE TABLE' AND table_name <> '{RECORD}'"
+    )
+
+
+def copying(fixture: str, copy: str, names: Sequence[str]) -> list[str]:
+    """Statements that make a fresh copy with these tables."""
+    made = [drop(copy), create(copy), *record(copy, COPY)]
+    for name in names:
+        there, here = f"`{fixture}`.`{name}`", f"`{copy}`.`{name}`"
+        made += [f"CREATE TABLE {here} LIKE {there}", f"INSERT INTO {here} SELECT * FROM {there}"]  # noqa: S608
+    return [*made, *(f"ANALYZE TABLE `{copy}`.`{name}`" for name in names)]
+
+
+def size(database: str) -> str:
+    """Selects its size in bytes, as the server estimates it."""
+    return (
+        "SELECT coalesce(sum(data_length + index_length), 0) FROM information_schema.tables "  # noqa: S608
+        f"WHERE table_schema = '{database}'"
+    )
+
+
+Ask = Callable[..., Awaitable[Rows]]
+"""Runs statements on the server one after the other; the rows of the last."""
+
+
+async def require_fit(ask: Ask, where: str, cluster: Cluster, connections: int) -> None:
+    """Asks before anything is loaded what would fail only afterwards, trial by trial.
+
+    Raises:
+        EnvironmentProblem: the server cannot serve trials with so many connections; `where` says which one it is.
+    """
+    said = {str(name).lower(): str(value) for name, value in await ask(_LIMITS)}
+    problems = list(unfit(said, int((await ask(_IN_USE))[0][1] or 0), connections))
+    if not problems:
+        name = copy_name(cluster)
+        try:
+            await ask(drop(name), create(name), *record(name, COPY), drop(name))
+        except StatementFailed as error:
+            grant = "GRANT ALL ON `nephoscope\\_%`.* TO that user"
+            problems = [(f"does not let this user make databases: {error.message}", f"as an administrator: {grant}")]
+    if problems:
+        raise EnvironmentProblem(
+            [f"the server {where} {what}" for what, _ in problems], hint="; ".join(hint for _, hint in problems)
+        )
+
+
+def unfit(said: Mapping[str, str], in_use: int, connections: int) -> Iterator[tuple[str, str]]:
+    """What keeps trials from running, each with what to do; pure.
+
+    Args:
+        said: the variables of `_LIMITS` that the server has.
+        in_use: connections of all users now, with the one that asks.
+        connections: of the load.
+    """
+    if "ON" in (said.get("read_only"), said.get("super_read_only")):
+        yield "takes no writes (read_only)", "name the server that does, or SET GLOBAL read_only = OFF"
+    if said.get("local_infile") == "OFF":
+        yield "takes no rows from clients (local_infile), which loading needs", "SET GLOBAL local_infile = ON"
+    longest_s = float(said.get("max_statement_time", 0))
+    if longest_s:
+        yield (
+            f"ends every statement of this user that takes longer than {longest_s:g} s; loading takes longer",
+            "SET GLOBAL max_statement_time = 0, or ALTER USER … WITH MAX_STATEMENT_TIME 0",
+        )
+    needed = connections + _OTHER_SESSIONS
+    most, own = int(said.get("max_connections", 0)), int(said.get("max_user_connections", 0))
+    if most - (in_use - 1) < needed:
+        yield (
+            f"has {most} connections, of which {in_use - 1} are in use, and a trial needs {needed}",
+            "lower `connections`, end other sessions, or raise max_connections",
+        )
+    if 0 < own < needed:
+        yield (
+            f"allows this user {own} connections, and a trial needs {needed}",
+            "lower `connections`, or ALTER USER … WITH MAX_USER_CONNECTIONS 0",
+        )
