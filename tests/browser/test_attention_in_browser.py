@@ -15,7 +15,7 @@ from nephoscope.model.errors import EnvironmentProblem, ToolMissing
 from nephoscope.report.page import render_pages
 from nephoscope.report.parts import Page
 from tests.browser.conftest import CHROMIUM
-from tests.browser.test_report_in_browser import HANGING, Opened, open_report, settled
+from tests.browser.test_report_in_browser import HANGING, NUMBERED, TOO_SMALL, Opened, open_report, settled
 from tests.support.accessibility import violations
 from tests.unit.report import numbers_example, priced_example
 
@@ -107,6 +107,8 @@ def test_the_main_page_stays_within_its_budget(opened: Opened, write: Write, exa
         first_screen = PHONE_PX if width == WIDTHS[0] else SCREEN_PX
         assert page.evaluate("document.querySelector('.card').getBoundingClientRect().bottom") <= first_screen
         assert page.evaluate(HANGING) == []
+        assert page.evaluate(TOO_SMALL) == []
+        assert page.evaluate(NUMBERED) == sorted(page.evaluate(NUMBERED))
     assert page.evaluate("document.querySelector('main').getBoundingClientRect().bottom") <= (
         example.max_screens * SCREEN_PX
     )

@@ -59,7 +59,7 @@ def _few_replicates(study: Study) -> list[str]:
     if n == 1:
         what = "1 replicate gives no interval at all"
     else:
-        what = f"{n} replicates give intervals of the median with {coverage_of_range(n):.2%} coverage, not 95 %"
+        what = f"{n} replicates give intervals of the median with {100 * coverage_of_range(n):.4g} % coverage, not 95 %"
     return [f"{what}; {MIN_REPLICATES_FOR_95_PERCENT} are needed: add {missing}"]
 
 

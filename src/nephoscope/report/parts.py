@@ -158,6 +158,12 @@ class Figure:
     listed: Table | None = None
     """What the signs in the chart stand for: below it, on paper, too."""
 
+    def numbered(self, number: int) -> "Figure":
+        """The same with another number."""
+        anchor = f"figure-{number}"
+        panels = tuple(replace(panel, anchor=f"{anchor}-{index}") for index, panel in enumerate(self.panels, 1))
+        return replace(self, number=number, anchor=anchor, panels=panels)
+
 
 class Page(StrEnum):
     """The two pages of a report, by file name."""
@@ -218,6 +224,14 @@ class Book:
             each = [found] if found is None or isinstance(found, Figure) else found
             drawn.extend(figure for figure in each if figure is not None)
         return drawn
+
+    def reordered(self, figures: Sequence["Figure"]) -> tuple["Figure", ...]:
+        """These figures, whose numbers become those of their new order."""
+        places = sorted(self.drawn.index(figure) for figure in figures)
+        numbers = [self.drawn[place].number for place in places]
+        for place, number, figure in zip(places, numbers, figures, strict=True):
+            self.drawn[place] = figure.numbered(number)
+        return tuple(self.drawn[place] for place in places)
 
     def turned_to(self, page: Page) -> "Book":
         """The same book, with the same evidence and figure numbers, for the sections of another page."""

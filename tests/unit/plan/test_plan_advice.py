@@ -17,8 +17,8 @@ def test_a_sound_study_has_no_warning() -> None:
 @pytest.mark.parametrize(
     ("replicates", "expected"),
     [
-        (5, "5 replicates give intervals of the median with 93.75% coverage, not 95 %; 6 are needed: add 1"),
-        (4, "4 replicates give intervals of the median with 87.50% coverage, not 95 %; 6 are needed: add 2"),
+        (5, "5 replicates give intervals of the median with 93.75 % coverage, not 95 %; 6 are needed: add 1"),
+        (4, "4 replicates give intervals of the median with 87.5 % coverage, not 95 %; 6 are needed: add 2"),
         (1, "1 replicate gives no interval at all; 6 are needed: add 5"),
     ],
 )

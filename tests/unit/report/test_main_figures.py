@@ -21,11 +21,12 @@ from nephoscope.report.main.chapter_tables import MAX_WINNERS
 from nephoscope.report.main.chapters import MAX_FIGURES, Chapter, chapter_of, chapters
 from nephoscope.report.main.cost_figures import transfer, whole
 from nephoscope.report.main.cost_lines import cost_lines
-from nephoscope.report.main.curves import response_times
+from nephoscope.report.main.curves import curve, response_times
 from nephoscope.report.main.money import _beside, _first_of, price_and_performance
 from nephoscope.report.main.palette import for_machines, palette_of
 from nephoscope.report.parts import Book, Figure, Page, line_key
 from nephoscope.report.wording import lines_text
+from tests.support import editions
 from tests.support.some_tables import with_tables
 from tests.unit.report import priced_example
 from tests.unit.report import report_example as example
@@ -233,15 +234,59 @@ def test_a_table_has_every_configuration_that_any_of_its_metrics_has() -> None:
     assert all(row.cells[3].text[0].isdigit() for row in chapter.table.rows)
 
 
-def test_machine_types_stand_for_names_that_also_say_a_setup_that_plays_no_part() -> None:
+@pytest.mark.parametrize(
+    ("names", "sold", "called"),
+    [
+        (("e8s-v5-p30", "e8s-v5-ultra"), "Standard_E8s_v5", "e8s-v5"),
+        (("aws-io1", "aws-io2"), "m6i.2xlarge", "aws-io1"),
+    ],
+)
+def test_a_name_loses_the_setup_that_plays_no_part_and_keeps_its_spelling(
+    names: tuple[str, str], sold: str, called: str
+) -> None:
     study = priced_example.priced(2)
-    types = {"aws-m6i": "m6i.2xlarge", "aws-c5a": "m6i.2xlarge"}
-    known = [row.model_copy(update={"machine_type": types.get(row.configuration)}) for row in study[ConfigurationRow]]
-    kept = [row for row in study[Statistic] if row.benchmark == "tpcc" or row.configuration == "aws-m6i"]
+    new = dict(zip(("aws-m6i", "aws-c5a"), names, strict=True))
+    known = [
+        row.model_copy(
+            update={"configuration": new[row.configuration], "machine_type": sold}
+            if row.configuration in new
+            else {"machine_type": None}
+        )
+        for row in study[ConfigurationRow]
+    ]
+    kept = [
+        row.model_copy(update={"configuration": new.get(row.configuration, row.configuration)})
+        for row in study[Statistic]
+        if row.benchmark == "tpcc" or row.configuration == "aws-m6i"
+    ]
     lookup = Lookup(with_tables(study, {ConfigurationRow: known, Statistic: kept}))
     palette = palette_of(lookup)
-    assert for_machines(palette, lookup, ["reads"]).called["aws-m6i"] == "m6i.2xlarge"
+    assert for_machines(palette, lookup, ["reads"]).called[names[0]] == called
     assert for_machines(palette, lookup, ["tpcc"]) == palette, "two setups of one type"
+
+
+def test_curves_are_those_of_the_best_and_of_machines_mounted_like_it() -> None:
+    lookup = Lookup(editions.cr2018())
+    slow = ("c5.4xlarge-gp2", "m5.4xlarge-gp2")
+    lookup.__dict__["asked"] = {name: {"database_machine": {"mount_options": ["barrier"]}} for name in slow}
+    row = next(row for row in lookup.study.benchmarks if row.uses == "sysbench-fileio")
+    figure = curve(Book(lookup), row, palette_of(lookup))
+    assert figure is not None
+    assert figure.key[0].text == "c5d.4xlarge", "though the study names another first"
+    assert figure.caption == "The best of each provider of 8 configurations as mounted by default."
+
+
+def test_a_figure_counts_only_others_of_its_clock() -> None:
+    study = example.laptop()
+    row = next(row for row in study.benchmarks if row.benchmark == "tpcc")
+    metrics = [
+        one.model_copy(update={"clock": "from the first byte sent"}) if one.name.startswith("payment") else one
+        for one in row.metrics
+    ]
+    lookup = Lookup(study)
+    figure = response_times(Book(lookup), row.model_copy(update={"metrics": metrics}), palette_of(lookup))
+    assert figure is not None
+    assert figure.caption.endswith("The evidence page has 3 more like it."), "of five operations, one by another clock"
 
 
 def test_a_single_change_names_what_is_compared() -> None:

@@ -172,7 +172,7 @@ class MaxWarehouses(Benchmark):
     version = 4
     subject = Subject.DATABASE
     extent = CLUSTER
-    title = "Most warehouses of TPC-C"
+    title = "Maximum number of TPC-C warehouses"
     parameters = MaxWarehousesParameters
     _tpcc = Tpcc()
     _tpcc_version = 2

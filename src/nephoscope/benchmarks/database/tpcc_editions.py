@@ -69,7 +69,7 @@ _ALL = (
     Edition(
         name="cr2020",
         source="Cloud Report 2020: the CockroachDB 19.2 recipe (`--ramp 1m --duration 30m`), on the 2,500 warehouses "
-        "that roachtest `tpccbench` loads for 3 x 16 vCPU (an inference). It searched the most active warehouses",
+        "that roachtest `tpccbench` loads for 3 x 16 vCPU (an inference). It searched the maximum of active warehouses",
         preset={"warehouses": 2500, "wait": "spec", "ramp_s": 60.0, "duration_s": 1800.0},
         points={"active_warehouses": range(1, 2501)},
         pass_rule=CR2020,

@@ -22,7 +22,7 @@ MOST = Metric(
     name="most_warehouses",
     unit="warehouses",
     direction=Direction.HIGHER,
-    title="most active warehouses",
+    title="maximum number of active warehouses",
     clock="the highest confirmed number; every terminal with the wait times of the specification",
 )
 FAILING = Metric(
@@ -99,7 +99,7 @@ def metrics(of_tpcc: Iterable[Metric], rule: PassRule) -> tuple[Metric, ...]:
 
 def _at_the_most(headline: Metric) -> Metric:
     clock = f"{headline.clock}; at the highest confirmed number of warehouses"
-    return headline.model_copy(update={"title": f"most {headline.title}", "clock": clock})
+    return headline.model_copy(update={"title": f"maximum {headline.title}", "clock": clock})
 
 
 def of_result(ended: Ended, points: Sequence[CurvePoint], void: int) -> list[Measurement]:

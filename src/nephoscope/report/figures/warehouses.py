@@ -114,7 +114,7 @@ def _chart(rows: Rows, bracket: Rows, limits: Rows, colour: str, unit: str) -> S
 
 
 _TOLD: tuple[tuple[str, str, dict[str, Any]], ...] = (
-    (MOST, "Most warehouses", {"hint": "Median over replicates."}),
+    (MOST, "Maximum", {"hint": "Median over replicates."}),
     (FAILING, "Fewest failed warehouses", {}),
     ("tpmc", "tpmC", {"hint": "Median at the level found."}),
     ("efficiency_of_12_86", "Efficiency, %", {"hint": "Of 12.86 tpmC per warehouse."}),
@@ -147,7 +147,7 @@ def _table(book: Book, row: BenchmarkRow) -> Table | None:
         )
         for one in found
     )
-    return Table(f"{row.benchmark}: most warehouses", columns, body, compact=True)
+    return Table(f"{row.benchmark}: maximum number of warehouses", columns, body, compact=True)
 
 
 def _median(book: Book, row: BenchmarkRow, metric: str, configuration: str) -> str:

@@ -167,12 +167,16 @@ def _course(book: Book, rows: Sequence[BenchmarkRow], palette: Palette) -> Figur
 
 
 def _drawn(book: Book, wanted: Iterable[Draw]) -> tuple[Figure, ...]:
-    """The first figures that exist; no others are made, as each takes a number."""
+    """The first figures that exist; no others are made, as each takes a number.
+
+    A wide one stands before or behind the two that share a row.
+    """
     found: list[Figure] = []
     for draw in wanted:
         if len(found) < MAX_FIGURES:
             found += book.figures(draw)
-    return tuple(found)
+    between = [figure.columns > 1 for figure in found] == [False, True, False]
+    return book.reordered([found[0], found[2], found[1]]) if between else tuple(found)
 
 
 def _opening(book: Book, boards: Sequence[Board]) -> Opening | None:

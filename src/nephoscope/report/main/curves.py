@@ -35,15 +35,18 @@ MAX_ROWS = 12
 def chosen(lookup: Lookup, row: BenchmarkRow, palette: Palette) -> list[str]:
     """Configurations that get a line: the best of each provider where colour tells providers apart, else the best."""
     ranked = [name for metric in headlines(row)[:1] for name in lookup.ranked(row.benchmark, metric)]
-    # Only machines that are mounted alike: those that the study names first.
-    alike = next(iter(setups(lookup, [name for name in lookup.configurations if name in ranked]).values()))
-    ranked = [name for name in ranked if name in alike]
+    ranked = _alike(lookup, ranked)[1]
     if palette.by == "provider":
         best: dict[str, str] = {}
         for name in ranked:
             best.setdefault(palette.of[name], name)
         ranked = list(best.values())
     return ranked[:MAX_LINES]
+
+
+def _alike(lookup: Lookup, names: Sequence[str]) -> tuple[str, list[str]]:
+    """Those that are mounted like the first of them, and how that is; '' where all are mounted alike."""
+    return next((setup, many) for setup, many in setups(lookup, names).items() if set(names[:1]) <= {*many})
 
 
 def curve(book: Book, row: BenchmarkRow, palette: Palette) -> Figure | None:
@@ -253,11 +256,12 @@ def _figure(
     hollow = validity_key(counts, "the rule held", "it did not") if not all(counts) else []
     best = "best of each provider" if palette.by == "provider" else f"best {len(names)}"
     called = [palette.called[name] for name in names]
-    of = len(book.lookup.statistics_of(row.benchmark, headlines(row)[0].name))
+    measured = [one.configuration for one in book.lookup.statistics_of(row.benchmark, headlines(row)[0].name)]
+    setup, alike = _alike(book.lookup, [*names[:1], *measured])
     return book.figure(
         title,
         subtitle,
-        f"The {best} of {of} configurations." if of > len(names) else "",
+        f"The {best} of {len(alike)} configurations{setup and f' {setup}'}." if len(measured) > len(names) else "",
         [
             (
                 name,
@@ -271,11 +275,8 @@ def _figure(
     )
 
 
-def _other_operations(count: int) -> str:
-    if count == 0:
-        return ""
-    others = "the other operation" if count == 1 else f"{count:,} other operations"
-    return f"The response times of {others} are on the evidence page."
+def _others(count: int) -> str:
+    return f"The evidence page has {count:,} more like it." if count else ""
 
 
 def response_times(book: Book, row: BenchmarkRow, palette: Palette) -> Figure | None:
@@ -290,6 +291,7 @@ def response_times(book: Book, row: BenchmarkRow, palette: Palette) -> Figure | 
     if operation is None:
         return None
     group = sorted(groups[operation], key=lambda one: percentile_number(one[0]))
+    alike = [many for many in groups.values() if many[0][1].clock == group[0][1].clock]
     names = [name for one in headlines(row)[:1] for name in book.lookup.ranked(row.benchmark, one)][:MAX_ROWS]
     shown = [(name, one) for name, _, many in group for one in many if one.configuration in names]
     if not shown:
@@ -316,7 +318,7 @@ def response_times(book: Book, row: BenchmarkRow, palette: Palette) -> Figure | 
     return book.figure(
         f"{title} in {row.benchmark}",
         f"{scale.unit}, lower is better{log}",
-        " ".join(filter(None, (f"{lines.capitalize()}.", _other_operations(len(groups) - 1)))),
+        " ".join(filter(None, (f"{lines.capitalize()}.", _others(len(alike) - 1)))),
         [("", f"{', '.join(percentiles)} of {title} for each configuration.", spec)],
         key=[
             KeyEntry(

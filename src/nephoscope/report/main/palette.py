@@ -1,7 +1,9 @@
 """What colour means on the main page: the provider where there are several, else the configuration."""
 
+from collections import defaultdict
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
+from itertools import takewhile
 from typing import Literal
 
 import altair as alt
@@ -57,16 +59,25 @@ class Palette:
 
 
 def for_machines(palette: Palette, lookup: Lookup, benchmarks: Sequence[str]) -> Palette:
-    """Machine types as sold, where names also say a setup that plays no part: CoreMark needs no disk.
+    """Without the end of names that says a setup which plays no part: CoreMark needs no disk.
 
-    Then each type was measured once by these benchmarks, and in several setups by others.
+    Then each machine type was measured once by these benchmarks, and in several setups by others.
     """
+    of_type: dict[str, list[str]] = defaultdict(list)
+    for row in lookup[ConfigurationRow]:
+        of_type[row.machine_type or ""].append(row.configuration)
     measured = unique(row.configuration for row in lookup[Statistic] if row.benchmark in benchmarks)
     types = {name: lookup.described[name].machine_type for name in measured if name in lookup.described}
-    sold = {name: kind for name, kind in types.items() if kind}
-    once = len(measured) == len(sold) == len(set(sold.values()))
-    again = any(row.machine_type in sold.values() and row.configuration not in sold for row in lookup[ConfigurationRow])
-    return replace(palette, called={**palette.called, **sold}) if once and again else palette
+    named = {name: _name_of_type(kind, of_type[kind]) or name for name, kind in types.items() if kind}
+    once = len(measured) == len(named) == len(set(types.values())) == len(set(named.values()))
+    return replace(palette, called={**palette.called, **named}) if once else palette
+
+
+def _name_of_type(machine_type: str, names: Sequence[str]) -> str | None:
+    """With what all these names begin, as far as that is the type: 'd8s-v5' of 'd8s-v5-p30' and Standard_D8s_v5."""
+    parts = zip(*(name.split("-") for name in names), strict=False)
+    common = "-".join(first for first, *others in takewhile(lambda part: len(set(part)) == 1, parts))
+    return common if machine_type.lower().replace("_", "-").endswith(common) else None
 
 
 def palette_of(lookup: Lookup) -> Palette:
