@@ -73,12 +73,11 @@ def test_three_servers_with_certificates_know_their_zones_and_have_all_copies(tm
 
 
 def test_a_backup_of_one_cluster_is_the_data_set_of_another(tmp_path: Path) -> None:
-    shared = {"external-io-dir": str(tmp_path / "shared")}
     settings = DatabaseSettings(
         system="cockroachdb",
-        binary=binary(tmp_path),
+        binary=binary(tmp_path, f"--external-io-dir={tmp_path / 'shared'}"),
         edition="cr2022",
-        start_flags={**NO_CONSOLE, **shared},
+        start_flags=NO_CONSOLE,
         fixtures="nodelocal://1/sets",
     )
     loads = []

@@ -233,6 +233,8 @@ def restore(state: State, name: str, place: str, new: str) -> None:
 
 
 def set_setting(state: State, name: str, value: str) -> None:
+    if name.startswith("no."):
+        raise Refused(f'ERROR: unknown cluster setting "{name}"')
     (state.folder / "settings" / name).write_text(value.strip("'"))
     print("SET CLUSTER SETTING")
 

@@ -9,7 +9,7 @@ from nephoscope.study.explain import Problem
 from nephoscope.study.machine_rules import tables_of
 from nephoscope.study.model import SNAPSHOTS, KnownBenchmark
 from nephoscope.study.provisioning import CLOUDS
-from nephoscope.study.server_settings import MYSQL, against_server_setting
+from nephoscope.study.server_settings import MYSQL, against_server_setting, against_start_flag
 from nephoscope.study.suggest import shown
 from nephoscope.study.toml_text import Path
 
@@ -82,6 +82,7 @@ def database_problems(
         yield Problem((*path, "database", "dsn"), _NO_DSN[str(system)])
     settings = database.get("settings")
     yield from _settings_problems(path, str(system), settings)
+    yield from _flag_problems(path, database.get("start_flags"))
     if system == "postgres" and "dsn" not in database and isinstance(settings, Mapping) and _STANDBYS in settings:
         yield Problem((*path, "database", "settings", _STANDBYS), _STANDBYS_ARE_MACHINES)
     if system in ("postgres", _COCKROACHDB):
@@ -187,6 +188,12 @@ def _settings_problems(path: Path, system: str, settings: Any) -> Iterator[Probl
         text = against_setting(str(name), value) if of_aerospike else against_server_setting(system, str(name), value)
         if text:
             yield Problem((*path, "database", "settings", str(name)), text)
+
+
+def _flag_problems(path: Path, flags: Any) -> Iterator[Problem]:
+    for name, value in flags.items() if isinstance(flags, Mapping) else ():
+        if isinstance(value, str) and (text := against_start_flag(str(name), value)):
+            yield Problem((*path, "database", "start_flags", str(name)), text)
 
 
 def _parameter(entry: Mapping[str, Any], known: Mapping[str, KnownBenchmark], name: str) -> Any:

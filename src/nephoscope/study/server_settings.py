@@ -1,4 +1,4 @@
-"""Settings of servers that would run a program, load a file or write one anywhere: a study names settings, not code."""
+"""Settings and flags of servers that would run a program, or load or write a file: a study names settings, not code."""
 
 import re
 from collections.abc import Mapping
@@ -11,6 +11,7 @@ _NAMES: Mapping[str, re.Pattern[str]] = {
     "postgres": re.compile(r"[A-Za-z_][A-Za-z0-9_.]*"),
     "valkey": re.compile(r"[a-z][a-z0-9-]*"),
     **dict.fromkeys(MYSQL, re.compile(r"[a-z][a-z0-9_]*")),
+    "cockroachdb": re.compile(r"[a-z][a-z0-9_.]*"),
 }
 _REFUSED: Mapping[str, re.Pattern[str]] = {
     "postgres": re.compile(
@@ -31,13 +32,25 @@ _REFUSED: Mapping[str, re.Pattern[str]] = {
             r"|.*(keyring|key_management|notify).*|local_infile|bootstrap|daemonize|console|external_locking|des_key.*",
         ),
     ),
+    "cockroachdb": re.compile(
+        r".*(endpoint|agent|collector|custom_ca|license|organization)"
+        r"|server\.(.*authentication|identity_map|user_login|remote_debugging|http|web_session).*",
+    ),
 }
+_FLAGS = re.compile(
+    "attrs|cache|disable-max-offset-check|external-io-(disable-.*|disabled)|locality|max-(go|sql|tsdb)-memory"
+    "|max-disk-temp-storage|max-offset|vmodule|wal-failover"
+)
+"""Of `cockroach start`, those that tune it: others name files, addresses, certificates or libraries, or detach it."""
+_ON_LOOPBACK = re.compile(r"127\.0\.0\.1:\d+")
 _LIBRARIES = re.compile(r".*_libraries", re.IGNORECASE)
 _INSTALLED = re.compile(r"[A-Za-z0-9_ ,]*")
 """Libraries by their names, which PostgreSQL looks for where its packages install them."""
+_PATH = re.compile(r"[/\\\x00-\x1f]")
+_NOT_SET = "nephoscope does not set what runs programs, or names files and addresses; remove it"
 _BREAKS_OUT: Mapping[str, tuple[re.Pattern[str], str]] = {
     "valkey": (re.compile(r'["\\\x00-\x1f]'), "quotes"),
-    **dict.fromkeys(MYSQL, (re.compile(r"[/\\\x00-\x1f]"), "slashes")),
+    **dict.fromkeys(MYSQL, (_PATH, "slashes")),
 }
 """What leads out of a line of Valkey's configuration file, or out of the data folder, and a name for it."""
 
@@ -49,13 +62,31 @@ def against_server_setting(system: str, name: str, value: str) -> str:
     if not _NAMES[system].fullmatch(name):
         return "this is not the name of a setting"
     if _REFUSED[system].fullmatch(name):
-        return "nephoscope does not set what runs programs, or names files and addresses; remove it"
+        return _NOT_SET
     if system == "postgres" and _LIBRARIES.fullmatch(name) and not _INSTALLED.fullmatch(value):
         return "only names of installed libraries are allowed, without a path"
     breaks_out, what = _BREAKS_OUT.get(system, (None, ""))
     if breaks_out and breaks_out.search(value):
         return f"a value has no {what}, backslashes or control characters"
     return ""
+
+
+def against_start_flag(name: str, value: str) -> str:
+    """Why a study cannot start CockroachDB with a flag, in words; empty: it can."""
+    if name == "http-addr" and _ON_LOOPBACK.fullmatch(value):
+        return ""
+    return "" if _FLAGS.fullmatch(name) and not _PATH.search(value) else _NOT_SET
+
+
+def require_flags(flags: Mapping[str, str]) -> None:
+    """Holds the start flags of a plan against the same rules, as it may come from anybody.
+
+    Raises:
+        InputError: one of them is refused.
+    """
+    for name, value in flags.items():
+        if why := against_start_flag(name, value):
+            raise InputError(f"the flag {name!r} of `cockroach start`: {why}", hint="take it out of the study")
 
 
 def require_settings(system: str, settings: Mapping[str, str]) -> None:

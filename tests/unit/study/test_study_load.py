@@ -469,6 +469,25 @@ AZURE = 'name = "a"\nprovider = "azure"\ncloud = { image = "i", ingress = "10.0.
                 ("valkey", "loadmodule", "/tmp/x.so", "what runs programs"),
                 ("valkey", "appendfsync", 'no" "x', "no quotes"),
                 ("valkey", "enable-module-command", "yes", "what runs programs"),
+                ("cockroachdb", "a.b = 1; CREATE USER eve; SET CLUSTER SETTING a.b", "1", "not the name of a setting"),
+                ("cockroachdb", "server.host_based_authentication.configuration", "host all", "names files and"),
+                ("cockroachdb", "trace.opentelemetry.collector", "203.0.113.7:4317", "names files and addresses"),
+                ("cockroachdb", "external.graphite.endpoint", "203.0.113.7:2003", "names files and addresses"),
+            )
+        ),
+        *(
+            (
+                f'name = "a"\ndatabase = {{ system = "cockroachdb", start_flags = {{ "{flag}" = "{value}" }} }}',
+                f"database.start_flags.{flag}: nephoscope does not set what runs programs",
+            )
+            for flag, value in (
+                ("spatial-libs", "/tmp/x"),
+                ("log", "{http-servers: {x: {address: 'http://203.0.113.7'}}}"),
+                ("store", "path=/home"),
+                ("http-addr", "0.0.0.0:8080"),
+                ("wal-failover", "path=/home"),
+                ("background", "true"),
+                ("insecure", "true"),
             )
         ),
         (f'{AWS}cloud = {{ image = "i", ingress = "here" }}', "is not an IPv4 network"),

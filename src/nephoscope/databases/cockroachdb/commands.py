@@ -13,6 +13,7 @@ from types import MappingProxyType
 from nephoscope.model.errors import DatabaseFailed
 from nephoscope.model.words import counted
 from nephoscope.study.model import Database as DatabaseSettings
+from nephoscope.study.server_settings import require_flags, require_settings
 from nephoscope.study.snapshots import COPIES
 
 PORT = 26357
@@ -66,7 +67,13 @@ USUAL = Manner({"cache": ".25", "max-sql-memory": ".25"})
 
 
 def manner_of(settings: DatabaseSettings) -> Manner:
-    """Flags and settings: those of the edition, or the usual ones, with the study's own on top."""
+    """Flags and settings: those of the edition, or the usual ones, with the study's own on top.
+
+    Raises:
+        InputError: the study's own would make a server run or open anything, or are no settings.
+    """
+    require_flags(settings.start_flags or {})
+    require_settings("cockroachdb", settings.settings)
     base = MANNERS[settings.edition] if settings.edition else USUAL
     return Manner({**base.flags, **(settings.start_flags or {})}, {**base.settings, **settings.settings})
 
