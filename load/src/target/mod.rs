@@ -14,6 +14,7 @@ mod socket;
 mod sql;
 
 pub use dialect::Dialect;
+use sql::RowsSoFar;
 pub use sql::{AdminSession, Cancel, Copied, Fill, PrepareError, SqlBatch, SqlReply, SqlRow, SqlSession, TextRows};
 
 use std::fmt;

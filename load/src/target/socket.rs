@@ -7,6 +7,7 @@ use std::io::{self, Read, Write};
 use std::net::{TcpStream, ToSocketAddrs};
 use std::os::fd::{AsFd, BorrowedFd};
 use std::os::unix::net::UnixStream;
+use std::thread;
 use std::time::{Duration, Instant};
 
 /// When a server is silent for this long, the kernel asks whether it is still there …
@@ -21,6 +22,11 @@ const KEEPALIVE_PROBES: u32 = 3;
 const MIN_UNACKNOWLEDGED: Duration = Duration::from_secs(60);
 /// … and as long as the kernel's own patience where an answer may take for ever.
 const MAX_UNACKNOWLEDGED: Duration = Duration::from_secs(15 * 60);
+/// An answer may come in so many pieces, and in one more for each so many bytes …
+const FREE_READS: usize = 256;
+const BYTES_A_READ: usize = 512;
+/// … and what comes in more is given time to gather: a server that sends byte by byte is not worth a CPU.
+const GATHER: Duration = Duration::from_millis(1);
 const RECEIVING: &str = "waiting for an answer";
 
 /// A connected stream, and how long its server may take.
@@ -33,6 +39,9 @@ pub(super) struct Socket {
     answer_until: Option<Instant>,
     /// Until when the session must be open, however many requests that takes.
     open_until: Option<Instant>,
+    /// Of the answer to what was last sent: how often was read, and what came.
+    reads: usize,
+    read_bytes: usize,
 }
 
 #[derive(Debug)]
@@ -75,7 +84,7 @@ impl Stream {
 
 impl Socket {
     fn new(stream: Stream) -> Self {
-        Self { stream, timeout: None, answer_until: None, open_until: None }
+        Self { stream, timeout: None, answer_until: None, open_until: None, reads: 0, read_bytes: 0 }
     }
 
     #[cfg(test)]
@@ -105,12 +114,11 @@ impl Socket {
 
     /// Encrypts a TCP connection whose server has agreed to it.
     pub(super) fn start_tls(self, client: &TlsClient, host: &str) -> Result<Self, TargetError> {
-        let Self { stream, timeout, answer_until, open_until } = self;
-        let stream = match stream {
-            Stream::Tcp(stream) => Stream::Tls(Box::new(client.start(host, stream, open_until)?)),
+        let stream = match self.stream {
+            Stream::Tcp(stream) => Stream::Tls(Box::new(client.start(host, stream, self.open_until)?)),
             other => other,
         };
-        Ok(Self { stream, timeout, answer_until, open_until })
+        Ok(Self { stream, ..self })
     }
 
     /// Whether what is sent is encrypted.
@@ -145,6 +153,7 @@ impl Socket {
 
     /// Writes everything. The time of an answer begins.
     pub(super) fn send(&mut self, bytes: &[u8]) -> Result<(), TargetError> {
+        (self.reads, self.read_bytes) = (0, 0);
         self.answer_until = self.timeout.and_then(|timeout| Instant::now().checked_add(timeout));
         let written = match &mut self.stream {
             Stream::Tcp(stream) => stream.write_all(bytes),
@@ -206,6 +215,9 @@ impl Socket {
     /// # Errors
     /// [`TargetError::Lost`] when the answer's time is over, however recently a part of it came.
     pub(super) fn receive(&mut self, into: &mut [u8]) -> Result<usize, TargetError> {
+        if self.reads > FREE_READS + self.read_bytes / BYTES_A_READ {
+            thread::sleep(GATHER);
+        }
         let until = self.answer_until.into_iter().chain(self.open_until).min();
         if let Stream::Tls(stream) = &mut self.stream {
             stream.read_until(until);
@@ -219,7 +231,11 @@ impl Socket {
         }
         match self.read(into) {
             Ok(0) => Err(closed()),
-            outcome => outcome.map_err(|error| lost(RECEIVING, &error)),
+            Ok(count) => {
+                (self.reads, self.read_bytes) = (self.reads + 1, self.read_bytes + count);
+                Ok(count)
+            }
+            Err(error) => Err(lost(RECEIVING, &error)),
         }
     }
 
@@ -308,6 +324,23 @@ fn keep_alive(stream: &TcpStream) -> io::Result<()> {
 mod tests {
     use super::*;
     use std::net::TcpListener;
+
+    #[test]
+    fn bytes_that_come_one_by_one_are_given_time_to_gather() {
+        let (mut server, client) = UnixStream::pair().unwrap();
+        let mut socket = Socket::unix(client);
+        server.write_all(&[0; 1_000]).unwrap();
+        let mut took = |reads: usize, bytes: usize| {
+            let begun = Instant::now();
+            (0..reads).for_each(|_| assert_eq!(socket.receive(&mut vec![0; bytes]).unwrap(), bytes));
+            let pauses = begun.elapsed().as_millis() / GATHER.as_millis();
+            socket.send(b"next").unwrap();
+            pauses
+        };
+        let few = FREE_READS + 1;
+        assert!(took(few + 100, 1) >= 100, "a pause before each read of little");
+        assert_eq!((took(1, 1) < 100, took(1, 600) < 100), (true, true), "each answer begins anew");
+    }
 
     #[test]
     fn a_server_may_leave_bytes_unread_for_as_long_as_it_may_take_to_answer() {

@@ -68,6 +68,41 @@ pub trait SqlRow<'a>: Copy {
 /// Rows of a query, as text; `None` is NULL.
 pub type TextRows = Vec<Vec<Option<String>>>;
 
+/// What the rows of a query for people or checks may take in memory.
+const MAX_TEXT_BYTES: usize = 64 * 1024 * 1024;
+
+/// Rows of a query as they come.
+#[derive(Debug, Default)]
+pub(super) struct RowsSoFar {
+    rows: TextRows,
+    bytes: usize,
+}
+
+impl RowsSoFar {
+    /// Adds a row.
+    ///
+    /// # Errors
+    /// [`TargetError::Protocol`] when all of them take too much: values without text take memory, too.
+    pub(super) fn push(&mut self, row: Vec<Option<String>>) -> Result<(), TargetError> {
+        let value_bytes = |value: &Option<String>| size_of_val(value) + value.as_ref().map_or(0, String::len);
+        self.bytes += size_of_val(&row) + row.iter().map(value_bytes).sum::<usize>();
+        if self.bytes > MAX_TEXT_BYTES {
+            return Err(TargetError::Protocol("an answer of more rows than any query has".to_owned()));
+        }
+        self.rows.push(row);
+        Ok(())
+    }
+
+    /// Another answer begins.
+    pub(super) fn clear(&mut self) {
+        *self = Self::default();
+    }
+
+    pub(super) fn all(self) -> TextRows {
+        self.rows
+    }
+}
+
 /// A session for set-up, loading and checks, which waits for each answer.
 pub trait AdminSession: Send + Sized {
     /// Where a server is, and how to log in. Printing it never shows the password.

@@ -8,6 +8,11 @@ use crate::target::postgres::Address;
 use std::thread;
 use std::time::Duration;
 
+/// A cluster has as many nodes at most: https://aerospike.com/docs/database/reference/limitations/
+const MAX_NODES: usize = 256;
+/// A node has a few network interfaces; each that does not answer costs the patience for one.
+const MAX_ADDRESSES: usize = 16;
+
 /// A cluster as its nodes told it.
 #[derive(Debug, Clone)]
 pub struct Cluster {
@@ -155,6 +160,10 @@ impl Node {
             None => read_services(&connection.ask(&["services"])?.concat()),
         };
         let peers = peers.ok_or_else(|| TargetError::Protocol("cannot read the peers".to_owned()))?;
+        if peers.len() > MAX_NODES || peers.iter().any(|peer| peer.addresses.len() > MAX_ADDRESSES) {
+            let why = format!("more than {MAX_NODES} peers, or one with more than {MAX_ADDRESSES} addresses");
+            return Err(TargetError::Protocol(why));
+        }
         let claim = Claim::read(&replicas, namespace)?;
         Ok(Self { name, address: address.clone(), version, generation, claim, peers })
     }

@@ -4,13 +4,13 @@ use super::batch::{Batch, PREPARE, Prepared, QUERY, with_question_marks};
 use super::dsn::Dsn;
 use super::error::server_error;
 use super::packet::{Done, END, ERROR, LOCAL_INFILE, OK, Packet, Reader, damaged, write_packet};
-use super::reply::{MAX_COLUMNS, MAX_ROWS, Reply, out_of_turn, wants_a_file};
+use super::reply::{MAX_COLUMNS, Reply, out_of_turn, wants_a_file};
 use super::row::Column;
 use crate::target::inbox::Inbox;
 use crate::target::link::{Link, Outbox};
 use crate::target::postgres::{Address, Isolation};
 use crate::target::socket::Socket;
-use crate::target::{PrepareError, Statement, TargetError, TextRows};
+use crate::target::{PrepareError, RowsSoFar, Statement, TargetError, TextRows};
 use std::time::Duration;
 
 /// What every session begins with: each statement is a transaction unless BEGIN says otherwise, and no value is changed
@@ -20,8 +20,6 @@ pub const SESSION_SETTINGS: &str = "SET SESSION autocommit = 1, sql_mode = \
 /// Shows the isolation level of transactions, under either of its names.
 pub const SHOW_ISOLATION: &str =
     "SHOW SESSION VARIABLES WHERE Variable_name IN ('transaction_isolation', 'tx_isolation')";
-/// The text of all rows that a query for people or checks may return.
-const MAX_TEXT_BYTES: usize = 64 * 1024 * 1024;
 
 /// A session.
 #[derive(Debug)]
@@ -178,7 +176,7 @@ impl Connection {
     /// [`TargetError::Database`] when the server refuses it, and others when the session is of no more use.
     pub fn query(&mut self, sql: &str) -> Result<TextRows, TargetError> {
         self.send(QUERY, sql.as_bytes())?;
-        let (mut rows, mut sequence) = (TextRows::new(), 0);
+        let (mut rows, mut sequence) = (RowsSoFar::default(), 0);
         loop {
             sequence = next(sequence);
             let head = self.receive(sequence)?;
@@ -195,17 +193,16 @@ impl Connection {
             };
             self.link.reply.in_transaction = done.in_transaction;
             if !done.more {
-                return Ok(rows);
+                return Ok(rows.all());
             }
         }
     }
 
-    fn text_rows(&mut self, columns: u64, sequence: &mut u8, rows: &mut TextRows) -> Result<Done, TargetError> {
+    fn text_rows(&mut self, columns: u64, sequence: &mut u8, rows: &mut RowsSoFar) -> Result<Done, TargetError> {
         for _definition in 0..columns {
             *sequence = next(*sequence);
             self.receive(*sequence)?;
         }
-        let mut bytes = 0;
         loop {
             *sequence = next(*sequence);
             let packet = self.receive(*sequence)?;
@@ -214,11 +211,7 @@ impl Connection {
             if body.first() == Some(&END) {
                 return Done::read(body);
             }
-            bytes += body.len();
-            if rows.len() == MAX_ROWS || bytes > MAX_TEXT_BYTES {
-                return Err(TargetError::Protocol("an answer of more rows than any query has".to_owned()));
-            }
-            rows.push(text_row(body, columns).ok_or_else(|| damaged("a row"))?);
+            rows.push(text_row(body, columns).ok_or_else(|| damaged("a row"))?)?;
         }
     }
 

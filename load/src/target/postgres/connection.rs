@@ -12,7 +12,7 @@ use super::reply::{Reply, TransactionStatus};
 use crate::target::inbox::Inbox;
 use crate::target::link::Link;
 use crate::target::socket::Socket;
-use crate::target::{Dialect, PrepareError, Statement, StatementId, TargetError, TextRows};
+use crate::target::{Dialect, PrepareError, RowsSoFar, Statement, StatementId, TargetError, TextRows};
 use bytes::BytesMut;
 use fallible_iterator::FallibleIterator;
 use postgres_protocol::message::backend::{self, Message};
@@ -228,7 +228,7 @@ impl Connection {
         let mut types = Vec::new();
         self.read_until_ready(|message| {
             if let Message::RowDescription(body) = message {
-                types = body.fields().map(|field| Ok(field.type_oid())).collect()?;
+                types = body.fields().map(|field| Ok(field.type_oid())).collect().map_err(damaged)?;
             }
             Ok(())
         })?;
@@ -281,24 +281,28 @@ impl Connection {
     /// Sends a request; the rows of its last statement that returned any.
     fn text_rows(&mut self, request: &[u8]) -> Result<TextRows, TargetError> {
         self.link.socket.send(request)?;
-        let mut rows = TextRows::new();
+        let mut rows = RowsSoFar::default();
         self.read_until_ready(|message| {
             match message {
                 Message::RowDescription(_) => rows.clear(),
                 Message::DataRow(body) => {
                     let text =
                         |range: std::ops::Range<usize>| String::from_utf8_lossy(&body.buffer()[range]).into_owned();
-                    rows.push(body.ranges().map(|range| Ok(range.map(text))).collect()?);
+                    let row = body.ranges().map(|range| Ok(range.map(text))).collect();
+                    rows.push(row.map_err(damaged)?)?;
                 }
                 _ => {}
             }
             Ok(())
         })?;
-        Ok(rows)
+        Ok(rows.all())
     }
 
     /// Reads to `ReadyForQuery`, handing each message on. The server's first error is returned at the end.
-    fn read_until_ready(&mut self, mut handle: impl FnMut(&Message) -> std::io::Result<()>) -> Result<(), TargetError> {
+    fn read_until_ready(
+        &mut self,
+        mut handle: impl FnMut(&Message) -> Result<(), TargetError>,
+    ) -> Result<(), TargetError> {
         let mut failure = None;
         loop {
             let Link { socket, reply, .. } = &mut self.link;
@@ -317,7 +321,7 @@ impl Connection {
                     failure.get_or_insert(error);
                 }
                 tag if is_asynchronous(tag) => {}
-                _ => handle(&reply.inbox.message(&frame)?).map_err(|error| TargetError::Protocol(error.to_string()))?,
+                _ => handle(&reply.inbox.message(&frame)?)?,
             }
         }
     }
@@ -349,7 +353,7 @@ impl Connection {
         let mut rows = 0;
         self.read_until_ready(|message| {
             if let Message::CommandComplete(body) = message {
-                let number = body.tag()?.rsplit(' ').next().and_then(|number| number.parse().ok());
+                let number = body.tag().map_err(damaged)?.rsplit(' ').next().and_then(|number| number.parse().ok());
                 rows = number.unwrap_or(0);
             }
             Ok(())
@@ -360,6 +364,10 @@ impl Connection {
     pub(super) fn send_raw(&mut self, bytes: &[u8]) -> Result<(), TargetError> {
         self.link.socket.send(bytes)
     }
+}
+
+fn damaged(error: std::io::Error) -> TargetError {
+    TargetError::Protocol(error.to_string())
 }
 
 impl Drop for Connection {

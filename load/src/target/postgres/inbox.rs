@@ -91,19 +91,22 @@ pub(super) struct ServerError {
 
 impl ServerError {
     fn read(mut fields: ErrorFields<'_>) -> Result<Self, TargetError> {
-        let mut error = Self { sqlstate: String::new(), message: String::new(), fatal: false };
+        let (mut sqlstate, mut message, mut more, mut fatal) = (None, None, [None, None], false);
         let damaged = |error: std::io::Error| TargetError::Protocol(error.to_string());
         while let Some(field) = fields.next().map_err(damaged)? {
             let text = || quoted(field.value_bytes());
+            // Each comes once, whatever a server repeats.
             match field.type_() {
-                b'C' => error.sqlstate = state(field.value_bytes()),
-                b'M' => error.message.insert_str(0, &text()),
-                b'D' | b'H' => error.message.push_str(&format!("; {}", text())),
-                b'V' => error.fatal = matches!(field.value_bytes(), b"FATAL" | b"PANIC"),
+                b'C' => _ = sqlstate.get_or_insert_with(|| state(field.value_bytes())),
+                b'M' => _ = message.get_or_insert_with(text),
+                b'D' => _ = more[0].get_or_insert_with(text),
+                b'H' => _ = more[1].get_or_insert_with(text),
+                b'V' => fatal = matches!(field.value_bytes(), b"FATAL" | b"PANIC"),
                 _ => {}
             }
         }
-        Ok(error)
+        let parts: Vec<String> = [message.or(Some(String::new()))].into_iter().chain(more).flatten().collect();
+        Ok(Self { sqlstate: sqlstate.unwrap_or_default(), message: parts.join("; "), fatal })
     }
 
     /// After a fatal error the server hangs up: to the caller the connection is lost, not the statement refused.

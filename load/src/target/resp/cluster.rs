@@ -7,6 +7,9 @@ use crate::target::quoted::quoted;
 /// Slots, which a cluster divides its keys into.
 pub const SLOTS: usize = 16_384;
 
+/// Redis Cluster is made for as many: https://redis.io/docs/latest/operate/oss_and_stack/reference/cluster-spec/
+const MAX_NODES: usize = 1_000;
+
 /// The slot of a key: CRC-16 (XMODEM) of the key, or of the text inside its first `{…}`, modulo [`SLOTS`].
 #[must_use]
 pub fn slot(key: &[u8]) -> usize {
@@ -54,10 +57,16 @@ impl Slots {
     /// Reads what CLUSTER NODES answers at `asked`.
     ///
     /// # Errors
-    /// [`TargetError::Refused`] when a slot is nobody's, or the text is another.
+    /// [`TargetError::Refused`] when a slot is nobody's; [`TargetError::Protocol`] when the text is another, has more
+    /// nodes than a cluster, or one slot twice.
     pub fn read(nodes: &str, asked: &Address) -> Result<Self, TargetError> {
         let (mut all, mut masters, mut of) = (Vec::new(), Vec::new(), vec![None; SLOTS]);
-        for line in nodes.lines() {
+        for (before, line) in nodes.lines().enumerate() {
+            if before == MAX_NODES {
+                return Err(TargetError::Protocol(format!(
+                    "more than {MAX_NODES} nodes in the answer to CLUSTER NODES"
+                )));
+            }
             let words: Vec<&str> = line.split_ascii_whitespace().collect();
             let [_, address, flags, _, _, _, _, _, slots @ ..] = words.as_slice() else { return Err(unreadable(line)) };
             // One that the others only know by name has no address: `:0@0`.
@@ -72,7 +81,8 @@ impl Slots {
                 let (first, last) = range.split_once('-').unwrap_or((range, range));
                 let (first, last) =
                     first.parse::<usize>().ok().zip(last.parse::<usize>().ok()).ok_or_else(|| unreadable(line))?;
-                of.get_mut(first..=last).ok_or_else(|| unreadable(line))?.fill(Some(master));
+                let those = of.get_mut(first..=last).filter(|those| those.iter().all(Option::is_none));
+                those.ok_or_else(|| unreadable(line))?.fill(Some(master));
             }
         }
         let missing = of.iter().filter(|slot| slot.is_none()).count();
@@ -160,6 +170,17 @@ e7d1 :30001@31001 myself,master - 0 0 1 connected 0-5460
         assert_eq!(slots.master_of(16_383).to_string(), "127.0.0.1:30003");
         assert_eq!(slots.master(b"somekey"), 1);
         assert_eq!((slots.of[0], slots.of[5_461], slots.of[16_383]), (2, 0, 1));
+    }
+
+    #[test]
+    fn more_nodes_than_a_cluster_has_and_slots_told_twice_are_refused() {
+        let asked = Address::Tcp { host: "h".to_owned(), port: 1 };
+        let twice = NODES.replace("5461-10922", "5461-10922 5461-10922");
+        let many = "a 127.0.0.1:1@2 slave b 0 0 1 connected\n".repeat(MAX_NODES + 1);
+        for (text, expected) in [(twice, "cannot read"), (many, "more than 1000 nodes")] {
+            let error = Slots::read(&text, &asked).unwrap_err().to_string();
+            assert!(error.contains(expected), "{error}");
+        }
     }
 
     #[test]
