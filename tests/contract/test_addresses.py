@@ -6,7 +6,7 @@ import subprocess
 import pytest
 
 from nephoscope.app.wiring import load_program
-from nephoscope.benchmarks.load.spec import LoadSpec, PointSelectWorkload, PostgresTarget
+from nephoscope.benchmarks.load.spec import LoadSpec, MysqlTarget, PointSelectWorkload, PostgresTarget
 from nephoscope.study.address import problem_of
 from tests.support.real_parts import needs
 
@@ -36,9 +36,24 @@ TAKEN = (
     f"postgresql://u@{HERE}/d?sslcert=/x&sslkey=/y",
     f"postgresql://u@{HERE}/d?sslrootcert=system",
     f"postgresql://u@{HERE}/d?sslrootcert=system&sslmode=verify-full",
+    f"mysql://u@{HERE}/d",
+    f"mariadb://u%40x@{HERE}/d?connect-timeout=1",
+    *(f"mysql://u@{HERE}/d?ssl-mode={one}" for one in ("DISABLED", "PREFERRED", "REQUIRED")),
+    *(f"mysql://u@{HERE}/d?ssl-ca=/x&ssl-mode={one}" for one in ("VERIFY_CA", "VERIFY_IDENTITY")),
+    f"mysql://u@{HERE}/d?ssl-cert=/x&ssl-key=/y",
+    "mysql://u@/d?socket=/nowhere",
 )
 WRONG = (
-    "mysql://u@h/d",
+    "redis://u@h/d",
+    "mysql://h/d",
+    "mysql://u@h",
+    "mysql://u@h:0/d",
+    "mysql://u@h/d%zz",
+    "mysql://u@h/d?sslmode=require",
+    "mysql://u@h/d?ssl-mode=on",
+    "mysql://u@h/d?ssl-mode=VERIFY_CA",
+    "mysql://u@h/d?ssl-cert=/x",
+    "mysql://u@h/d?connect-timeout=0",
     "POSTGRESQL://u@h/d",
     "postgresql://u@h:0/d",
     "postgresql://u@h:70000/d",
@@ -71,7 +86,7 @@ def generator(dsn: str) -> int:
     """How the load generator ends that is to measure at an address."""
     spec = LoadSpec(
         action="run",
-        target=PostgresTarget(dsn=dsn),
+        target=MysqlTarget(dsn=dsn) if dsn.startswith(("mysql://", "mariadb://")) else PostgresTarget(dsn=dsn),
         workload=PointSelectWorkload(rows=1),
         seed=1,
         connections=1,

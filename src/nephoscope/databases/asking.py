@@ -47,6 +47,8 @@ Rows = Sequence[Sequence[str | None]]
 class Wire:
     """What differs between the protocols."""
 
+    password: str
+    """The variable of the environment that holds it."""
     variables: tuple[str, ...]
     """Of the environment, by which a user's own server is reached; no other one of a shell has any effect."""
     version: str
@@ -60,6 +62,7 @@ class Wire:
 
 
 _POSTGRES = Wire(
+    "PGPASSWORD",
     (
         *("PGSSLMODE", "PGPASSWORD", "PGPASSFILE", "PGSSLNEGOTIATION", "PGSSLROOTCERT", "PGSSLCERT", "PGSSLKEY"),
         *("PGCHANNELBINDING", "PGREQUIREAUTH", "PGTARGETSESSIONATTRS"),
@@ -78,6 +81,7 @@ _POSTGRES = Wire(
     },
 )
 _MYSQL = Wire(
+    "MYSQL_PWD",
     ("MYSQL_PWD",),
     "SELECT VERSION()",
     {

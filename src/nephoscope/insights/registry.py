@@ -7,6 +7,7 @@ from nephoscope.analysis.lookup import Lookup
 from nephoscope.insights.advertised import advertised
 from nephoscope.insights.best import answer, leaders, price_leaders
 from nephoscope.insights.contrasts import contrasts, families, growth, operation_costs, per_cpu, storage
+from nephoscope.insights.durability import durability
 from nephoscope.insights.machines import (
     colocated,
     encryption,
@@ -58,6 +59,7 @@ RULES: Mapping[str, Rule] = {
     "machines": machines,
     "versions": versions,
     "encryption": encryption,
+    "durability": durability,
     "replicates": replicates,
     "steal": steal,
     "looks": looks,

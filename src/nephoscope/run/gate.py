@@ -31,7 +31,11 @@ VERSION_TIMEOUT_S = 20.0
 UNKNOWN_VERSION = "unknown"
 """Of a tool whose version command fails, prints nothing, or does not end."""
 
-_DURABILITY = ("fsync", "synchronous_commit", "full_page_writes")
+_OFF = frozenset({"off", "false", "no", "0"})
+_NOT_DURABLE = {
+    **dict.fromkeys(("fsync", "synchronous_commit", "full_page_writes", "innodb_doublewrite", "sync_binlog"), _OFF),
+    "innodb_flush_log_at_trx_commit": frozenset({"0", "2"}),
+}
 _EMULATED = "emulated"
 
 
@@ -166,8 +170,9 @@ def stated_conditions(database: DatabaseSettings, cluster: Cluster) -> list[str]
     elsewhere = cluster.managed or reached
     found = [NOT_OBSERVED if elsewhere else CO_LOCATED] if elsewhere or cluster.co_located else []
     found += [DISK_NOT_OBSERVED] if database.dsn is not None and not elsewhere else []
-    off = [name for name in _DURABILITY if database.settings.get(name, "on").lower() in {"off", "false", "no", "0"}]
-    return found + ([f"not durable: {', '.join(off)} off"] if off else [])
+    given = ((name, database.settings.get(name, "").lower(), values) for name, values in _NOT_DURABLE.items())
+    off = [f"{name} {value}" for name, value, values in given if value in values]
+    return found + ([f"not durable: {', '.join(off)}"] if off else [])
 
 
 async def _require_space(machine: MachineHandle, record: FactsRecord, needs: Needs) -> None:

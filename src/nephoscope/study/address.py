@@ -1,4 +1,4 @@
-"""Addresses that a study may hold, of PostgreSQL servers and of buckets of data sets, none with a password or a key.
+"""Addresses that a study may hold, of servers of SQL and of buckets of data sets, none with a password or a key.
 
 The load generator alone reads a server's address and reaches the server. A study is stored and shared, so an address
 holds known parts only: nobody can tell whether other text is a secret.
@@ -88,10 +88,11 @@ def bucket_of(address: str) -> Bucket | None:
 THIS_MACHINE = "localhost"
 _LOOPBACK = frozenset({THIS_MACHINE, "127.0.0.1", "::1"})
 _SCHEMES = ("postgresql://", "postgres://")
+MYSQL_SCHEMES = ("mysql://", "mariadb://")
 _EXPECTED = "is not the address of a server; expected: postgresql://user@host:port/database"
 _OTHER_SCHEME = (
-    "has a scheme other than postgresql://: a server of your own must speak PostgreSQL's protocol; Valkey, CockroachDB "
-    "and Aerospike are measured where nephoscope starts them (`system` without `dsn`), MySQL by `nephoscope-load` alone"
+    "has a scheme other than postgresql:// and mysql://: a server of your own must speak PostgreSQL's or MySQL's "
+    "protocol; Valkey, CockroachDB and Aerospike are measured where nephoscope starts them (`system` without `dsn`)"
 )
 _SERVICE = (
     "names a service of pg_service.conf: write its host, port, database and TLS parameters instead. A study says which "
@@ -101,6 +102,15 @@ _NAME = re.compile(r"[^\s/?#\x00-\x1f\x7f]{0,63}")
 """A role or a database, decoded; PostgreSQL cuts names after 63 bytes."""
 _FILE = re.compile(r"[^\x00-\x1f\x7f]{1,4096}")
 _METHOD = "(?:password|md5|gss|sspi|scram-sha-256|oauth|none)"
+_MYSQL_PARAMETERS: Mapping[str, re.Pattern[str]] = MappingProxyType(
+    {
+        "socket": re.compile(r"/[^\x00-\x1f\x7f]{0,100}"),
+        "connect-timeout": re.compile(r"[1-9][0-9]{0,5}"),
+        "ssl-mode": re.compile("DISABLED|PREFERRED|REQUIRED|VERIFY_CA|VERIFY_IDENTITY"),
+        **dict.fromkeys(("ssl-ca", "ssl-cert", "ssl-key"), _FILE),
+    }
+)
+"""The same for MySQL's protocol, by the names of its clients."""
 _PARAMETERS: Mapping[str, re.Pattern[str]] = MappingProxyType(
     {
         "user": _NAME,
@@ -127,11 +137,18 @@ def problem_of(dsn: str) -> str | None:
     """Why an address may not be in a study, without any of its text; None: it may.
 
     Allowed is `postgresql://[user@]host[:port][,host[:port]…][/database][?parameters]`, with the folder of a socket as
-    the parameter `host` instead of all hosts.
+    the parameter `host` instead of all hosts; or `mysql://user@host[:port]/database[?parameters]`, with the parameter
+    `socket` instead of the host.
     """
     scheme, mark, _ = dsn.partition("://")
+    if f"{scheme}://" in MYSQL_SCHEMES:
+        return _problem_of_mysql(dsn)
     if mark and scheme.isalpha() and f"{scheme}://" not in _SCHEMES:
         return _OTHER_SCHEME
+    return _problem_of_postgres(dsn)
+
+
+def _problem_of_postgres(dsn: str) -> str | None:
     try:
         parts = urlsplit(dsn)
         given = parse_qsl(parts.query, keep_blank_values=True, strict_parsing=bool(parts.query), errors="strict")
@@ -152,6 +169,39 @@ def problem_of(dsn: str) -> str | None:
             f"{', '.join(_PARAMETERS)}; settings of a server belong in `settings`"
         )
     return _problem_of_hosts(hosts, parameters) or _problem_of_parameters(parameters)
+
+
+def _problem_of_mysql(dsn: str) -> str | None:
+    expected = "is not the address of a server; expected: mysql://user@host:port/database"
+    try:
+        parts = urlsplit(dsn)
+        given = parse_qsl(parts.query, keep_blank_values=True, strict_parsing=bool(parts.query), errors="strict")
+        userinfo, _, place = parts.netloc.rpartition("@")
+        names = [unquote(one, errors="strict") for one in (userinfo.removesuffix(":"), parts.path.removeprefix("/"))]
+        hosts = _hosts(place)
+    except ValueError:
+        return expected
+    if "#" in dsn or _BAD_ESCAPE.search(dsn) or not dsn.isprintable() or not all(map(_NAME.fullmatch, names)):
+        return f"has text that is not part of an address; {expected.partition('; ')[2]}"
+    if not all(names) or bool(hosts) == ("socket" in dict(given)):
+        return expected
+    if len(hosts) > 1:
+        return "names several hosts, but a trial measures one server: name one of them"
+    return _problem_of_mysql_parameters(given)
+
+
+def _problem_of_mysql_parameters(given: Sequence[tuple[str, str]]) -> str | None:
+    parameters = dict(given)
+    if any(name not in _MYSQL_PARAMETERS or not _MYSQL_PARAMETERS[name].fullmatch(value) for name, value in given):
+        return (
+            "has a parameter after `?` that a study may not hold, or a wrong value; allowed: "
+            f"{', '.join(_MYSQL_PARAMETERS)}"
+        )
+    if ("ssl-cert" in parameters) != ("ssl-key" in parameters):
+        return "has only one of `ssl-cert` and `ssl-key`, which go together: give both or none"
+    if parameters.get("ssl-mode", "").startswith("VERIFY") and "ssl-ca" not in parameters:
+        return "has an `ssl-mode` that verifies, which needs `ssl-ca`"
+    return None
 
 
 def _hosts(place: str) -> list[str]:

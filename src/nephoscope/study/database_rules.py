@@ -4,6 +4,7 @@ import re
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
+from nephoscope.study.address import MYSQL_SCHEMES
 from nephoscope.study.aerospike import against_setting
 from nephoscope.study.explain import Problem
 from nephoscope.study.machine_rules import tables_of
@@ -37,6 +38,7 @@ _TWO_SERVERS = (
     "two CockroachDB servers keep one copy of the data, because two copies would need both servers, and then wait for "
     "a third: use 1 machine, or 3 or more"
 )
+_SPEAKS_MYSQL = "this is the address of a server with MySQL's protocol"
 _ONE_SERVER = "nephoscope starts one server of {}: use 1 machine"
 _NO_SETTINGS = (
     "nephoscope changes no setting of a server of yours, and sessions of the load have their own: set it on the server "
@@ -80,6 +82,7 @@ def database_problems(
     yield from _number_of_servers(path, str(system), machine, database.get("replicas"))
     if "dsn" in database and str(system) in _NO_DSN:
         yield Problem((*path, "database", "dsn"), _NO_DSN[str(system)])
+    yield from _scheme_problems(path, str(system), database.get("dsn"))
     settings = database.get("settings")
     yield from _settings_problems(path, str(system), settings)
     yield from _flag_problems(path, database.get("start_flags"))
@@ -89,6 +92,15 @@ def database_problems(
         yield from _dialect_problems(path, configuration, benchmarks, known)
     if system in MYSQL:
         yield from _problems_on_mysql(path, configuration, benchmarks, known)
+
+
+def _scheme_problems(path: Path, system: str, dsn: Any) -> Iterator[Problem]:
+    """The address of a server names its protocol, and the study its product."""
+    is_mysql = isinstance(dsn, str) and dsn.startswith(MYSQL_SCHEMES)
+    if is_mysql and system == "postgres":
+        yield Problem((*path, "database", "dsn"), f'{_SPEAKS_MYSQL}: add `system = "mariadb"`, or `"mysql"`')
+    if isinstance(dsn, str) and not is_mysql and system in MYSQL:
+        yield Problem((*path, "database", "dsn"), f"a server of {system} has an address that begins with mysql://")
 
 
 def _driving(configuration: Mapping[str, Any], benchmarks: Sequence[Mapping[str, Any]]) -> Iterator[Mapping[str, Any]]:

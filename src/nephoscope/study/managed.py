@@ -7,6 +7,7 @@ from nephoscope.model.disturbance import Disturbance
 from nephoscope.study.explain import Problem
 from nephoscope.study.model import Configuration, Machine, Study
 from nephoscope.study.provisioning import CLOUDS
+from nephoscope.study.server_settings import MYSQL
 from nephoscope.study.suggest import shown
 from nephoscope.study.toml_text import Path
 
@@ -14,7 +15,7 @@ MANAGED = "managed"
 _HERE = "local"
 _LOAD = "load_machine"
 _NEEDS_DSN = 'provider "managed" needs the address of the service: dsn = "postgresql://user@host:5432/database"'
-_ONLY_POSTGRES = 'provider "managed" supports only `system = "postgres"`; remove it'
+_ONLY_SQL = 'provider "managed" supports only `system` "postgres", "mariadb" and "mysql"; remove it'
 _NOT_SEEN = "the machine of a managed database cannot be inspected, so the study may only name its `type`; remove it"
 _CPUS_UNKNOWN = "the CPUs of a managed database are not known; set `connections` instead"
 _OF_TPCC = ("tpcc", "max-warehouses")
@@ -119,8 +120,8 @@ def managed_problems(
 def _server_problems(path: Path, configuration: Mapping[str, Any]) -> Iterator[Problem]:
     """What it needs to reach the server, and what it cannot say of its machine."""
     database = _table(configuration.get("database"))
-    if database.get("system", "postgres") != "postgres":
-        yield Problem((*path, "database", "system"), _ONLY_POSTGRES)
+    if database.get("system", "postgres") not in ("postgres", *MYSQL):
+        yield Problem((*path, "database", "system"), _ONLY_SQL)
     elif "dsn" not in database:
         yield Problem((*path, "database") if "database" in configuration else (*path, "provider"), _NEEDS_DSN)
     if "connections_per_cpu" in database and "connections" not in database:

@@ -192,8 +192,8 @@ class Database(Frozen):
     )
     dsn: str | None = Field(
         default=None,
-        description="address of a server of your own, without a password (PGPASSWORD holds it); default: start a "
-        "server",
+        description="address of a server of your own, without a password (PGPASSWORD or MYSQL_PWD holds it); default: "
+        "start a server",
     )
     binary: str | None = Field(
         default=None,

@@ -7,10 +7,11 @@ from pathlib import Path
 
 import pytest
 
+from nephoscope.app.stages.leftovers import clean_server
 from nephoscope.app.wiring import load_program
 from nephoscope.checks.operations import DatabaseUnchanged
 from nephoscope.databases.base import Endpoint
-from nephoscope.databases.mysql import users
+from nephoscope.databases.made import DATA_SET
 from nephoscope.databases.mysql.database import MysqlDatabase
 from nephoscope.databases.mysql.programs import Programs, product_in, version_in
 from nephoscope.databases.mysql.settings import known_settings, require_product
@@ -161,7 +162,11 @@ def test_a_setting_that_does_not_exist_or_does_not_hold_is_told(
     assert says in f"{caught.value} {getattr(caught.value, 'hint', '')}"
 
 
-def test_a_server_of_the_users_gets_data_sets_and_loses_its_copies(ours: Server, tmp_path: Path) -> None:
+def test_a_server_of_the_users_gets_data_sets_and_loses_its_copies(
+    ours: Server, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("MYSQL_PWD", "secret")
+    ours.sql("DROP DATABASE IF EXISTS nephoscope_a")
     ours.sql(
         "CREATE OR REPLACE USER bench@'%' IDENTIFIED BY 'secret'",
         "GRANT ALL ON `nephoscope\\_%`.* TO bench@'%'",
@@ -169,7 +174,7 @@ def test_a_server_of_the_users_gets_data_sets_and_loses_its_copies(ours: Server,
         "GRANT SELECT ON theirs.* TO bench@'%'",
     )
     theirs = MysqlDatabase("mariadb", {"MYSQL_PWD": "secret", "OTHER": "x"}, load_program())
-    settings = DatabaseSettings.model_construct(dsn=ours.users("bench", "theirs"), settings={}, connections=8)
+    settings = DatabaseSettings(system="mariadb", dsn=ours.users("bench", "theirs"), connections=8)
 
     async def scenario() -> list[object]:
         reached = await theirs.start(ours.cluster, settings, tmp_path / "log")
@@ -188,9 +193,16 @@ def test_a_server_of_the_users_gets_data_sets_and_loses_its_copies(ours: Server,
         return found
 
     assert ours.loop.run_until_complete(scenario()) == [("1",)]
-    names = [str(name) for (name,) in ours.sql("SHOW DATABASES LIKE 'nephoscope%'")]
-    assert "nephoscope_b" in names
-    assert users.copy_name(ours.cluster) not in names
+    ours.sql("CREATE DATABASE nephoscope_by_hand")
+    found, left = ours.loop.run_until_complete(clean_server(ours.users("bench", "theirs"), drop_them=False))
+    assert {one.name: (one.recorded, one.what) for one in found} == {
+        "nephoscope_b": (True, DATA_SET),
+        "nephoscope_by_hand": (False, "not recorded as made by nephoscope"),
+    }
+    ours.loop.run_until_complete(clean_server(ours.users("bench", "theirs"), drop_them=True))
+    assert left == {}
+    assert ours.sql("SHOW DATABASES LIKE 'nephoscope\\_b%'") == [("nephoscope_by_hand",)]
+    ours.sql("DROP DATABASE nephoscope_by_hand")
 
 
 @pytest.mark.parametrize(
@@ -214,7 +226,7 @@ def test_what_would_fail_trial_by_trial_is_told_before_the_first(
         statement,
     )
     dsn = ours.users("limited", "information_schema")
-    settings = DatabaseSettings.model_construct(dsn=dsn, settings={}, connections=9)
+    settings = DatabaseSettings(system="mariadb", dsn=dsn, connections=9)
     database = MysqlDatabase("mariadb", {}, load_program())
     try:
         with pytest.raises(EnvironmentProblem) as caught:
@@ -226,7 +238,7 @@ def test_what_would_fail_trial_by_trial_is_told_before_the_first(
 
 def test_a_server_of_the_users_that_does_not_answer_is_named(ours: Server, tmp_path: Path) -> None:
     database = MysqlDatabase("mariadb", {}, load_program())
-    settings = DatabaseSettings.model_construct(dsn=ours.users("nobody"), settings={}, connections=8)
+    settings = DatabaseSettings(system="mariadb", dsn=ours.users("nobody"), connections=8)
     with pytest.raises(TargetUnreachable) as caught:
         ours.loop.run_until_complete(database.start(ours.cluster, settings, tmp_path / "log"))
     assert "MYSQL_PWD" in caught.value.hint

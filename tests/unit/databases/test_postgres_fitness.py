@@ -8,9 +8,9 @@ from pathlib import Path
 import pytest
 
 from nephoscope.databases.asking import StatementFailed, document
+from nephoscope.databases.made import MadeDatabase
 from nephoscope.databases.postgres import fitness
 from nephoscope.databases.postgres.fitness import Server as Said
-from nephoscope.databases.postgres.made import MadeDatabase
 from nephoscope.model.errors import EnvironmentProblem, OutputUnreadable
 from nephoscope.study.model import Database as DatabaseSettings
 from tests.support.real_parts import needs

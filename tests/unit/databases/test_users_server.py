@@ -11,9 +11,10 @@ import pytest
 from nephoscope.app.wiring import load_program
 from nephoscope.databases.asking import UsersServer
 from nephoscope.databases.base import Endpoint
+from nephoscope.databases.made import MadeDatabase
 from nephoscope.databases.postgres.binaries import server_of_this_machine
 from nephoscope.databases.postgres.database import PostgresDatabase
-from nephoscope.databases.postgres.made import MadeDatabase, databases_made, drop
+from nephoscope.databases.postgres.made import databases_made, drop
 from nephoscope.model.errors import DatabaseFailed, EnvironmentProblem, TargetUnreachable
 from nephoscope.study.model import Database as DatabaseSettings
 from tests.support.real_parts import needs

@@ -11,6 +11,8 @@ from nephoscope.insights.analyse import analyse
 from nephoscope.model.analysed import AnalysedStudy
 from nephoscope.model.records import NOT_OBSERVED, Direction, Metric, VerdictKind
 from nephoscope.model.subjects import Subject
+from nephoscope.plan.expand import expand
+from nephoscope.study.load import load_study
 from nephoscope.study.model import Study
 from tests.unit.analysis.study_builder import (
     LATENCY,
@@ -349,6 +351,26 @@ def networks() -> AnalysedStudy:
     return analyse(inputs((trials, measurements), {"streams": THROUGHPUT}, types))
 
 
+def two_systems() -> AnalysedStudy:
+    """Databases of two systems, as durable as each other."""
+    text = (
+        'name = "s"\nconfigurations = [{ name = "pg" }, { name = "maria", database = { system = "mariadb" } }]\n'
+        'benchmarks = [{ uses = "tpcb" }]'
+    )
+    given, isolated = inputs(noisy({"pg": 1, "maria": 1.2})), {"parameters": {"isolation": "serializable"}}
+    return analyse(
+        replace(
+            given,
+            plan=expand(load_study(text, "s.toml", BENCHMARKS), BENCHMARKS),
+            benchmarks=[row.model_copy(update=isolated) for row in given.benchmarks],
+            database_settings={
+                "pg": {"synchronous_commit": "on", "fsync": "on"},
+                "maria": {"innodb_flush_log_at_trx_commit": "1"},
+            },
+        )
+    )
+
+
 @cache
 def studies() -> dict[str, AnalysedStudy]:
     """By name; made when the first test asks, as every worker collects every test."""
@@ -369,6 +391,16 @@ def studies() -> dict[str, AnalysedStudy]:
                 },
             )
         ),
+        "less durable": analyse(
+            replace(
+                inputs(noisy({"synced": 1, "later": 1.2})),
+                database_settings={
+                    "synced": {"synchronous_commit": "on", "fsync": "on"},
+                    "later": {"innodb_flush_log_at_trx_commit": "2"},
+                },
+            )
+        ),
+        "two systems": two_systems(),
         "elsewhere": analyse(inputs(elsewhere(noisy({"managed": 1, "other": 1.2})))),
         "clear": analyse(
             inputs(with_latency(sharing(noisy({"local-4cpu": 2, "local-1cpu": 1}, cpus={"local-4cpu": 4}))))

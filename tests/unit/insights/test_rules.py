@@ -280,6 +280,15 @@ def test_split_machines_client_share_and_outliers() -> None:
         "The sessions with the database were encrypted in 2 ways: "
         "TLSv1.3 TLS_AES_256_GCM_SHA384 (tls) and none (plain)."
     )
+    (less,) = told("less durable", "durability")
+    assert str(less.text).startswith(
+        "Databases acknowledged a commit in 2 ways: once on disk (synced) and up to a second before that (later). "
+    )
+    (alike,) = told("two systems", "durability")
+    assert str(alike.text) == (
+        "2 database systems, PostgreSQL and MariaDB, acknowledged commits alike, once on disk. Transactions ran at the "
+        "isolation level serializable, which each of them has in its own way."
+    )
     (unobserved,) = told("elsewhere", "unobserved")
     assert str(unobserved.text).startswith(
         "managed and other: the machine of the database was not observed in 12 trials."

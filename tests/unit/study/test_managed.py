@@ -67,7 +67,7 @@ def test_a_provider_sees_the_load_machine_alone() -> None:
     [
         ("", "s.toml:6: configurations[0].provider: provider \"managed\" needs the address of the service"),
         ("database = { connections = 4 }", "configurations[0].database: provider \"managed\" needs the address"),
-        ('database = { system = "valkey" }', 'supports only `system = "postgres"`'),
+        ('database = { system = "valkey" }', 'supports only `system` "postgres"'),
         (f"{HERE}\nprice_usd_per_hour = 2.0", "configurations[0].price_usd_per_hour: add price_basis, the source and"),
         (f"{HERE}\npriced_as = {{ provider = 'aws', region = 'r', type = 't' }}", "has no managed databases"),
         (f"{HERE}\ndatabase_machine = {{ cpus = 4 }}", "database_machine.cpus: the machine of a managed database"),
@@ -180,6 +180,8 @@ def test_its_machine_was_not_observed_wherever_its_address_leads(host: str, tmp_
     machine = this_machine(tmp_path, cpus=(0,))
     database = Database(dsn=f"postgresql://me@{host}/bench")
     assert stated_conditions(database, Cluster("k", (machine,), machine, managed=True)) == [NOT_OBSERVED]
+    lax = Database(system="mariadb", settings={"innodb_flush_log_at_trx_commit": "2", "sync_binlog": "1"})
+    assert "not durable: innodb_flush_log_at_trx_commit 2" in stated_conditions(lax, Cluster("k", (machine,), machine))
     assert CO_LOCATED in stated_conditions(Database(), Cluster("k", (machine,), machine))
     assert not Cluster("k", (machine,), machine, managed=True).shares_cpus
 

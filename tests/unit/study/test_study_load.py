@@ -274,11 +274,10 @@ def test_several_hosts_need_a_choice_and_one_server_has_one_host(dsn: str, said:
     assert said in line
 
 
-@pytest.mark.parametrize("dsn", ["mysql://me@db/hunter2", "redis://db:6379/0", "POSTGRESQL://db/x", "jdbc://db/x"])
+@pytest.mark.parametrize("dsn", ["oracle://me@db/hunter2", "redis://db:6379/0", "POSTGRESQL://db/x", "jdbc://db/x"])
 def test_a_dsn_of_another_scheme_says_what_is_supported(dsn: str) -> None:
     (line,) = problems(with_configuration(f'name = "a"\ndatabase.dsn = "{dsn}"'))
-    assert "must speak PostgreSQL's protocol" in line
-    assert "MySQL by `nephoscope-load` alone" in line
+    assert "must speak PostgreSQL's or MySQL's protocol" in line
     assert "hunter2" not in line
 
 
@@ -556,6 +555,29 @@ def test_cockroachdb_is_driven_in_its_own_dialect() -> None:
         load_study(spoken.replace('system = "cockroachdb"', "connections = 3"), "s.toml", BENCHMARKS)
     with pytest.raises(StudyError, match="remove `dsn`"):
         load_study(f'{spoken}dsn = "postgresql://me@db/x"\n', "s.toml", BENCHMARKS)
+
+
+@pytest.mark.parametrize(
+    ("database", "says"),
+    [
+        ('dsn = "mysql://me@db/x"', 'add `system = "mariadb"`'),
+        ('system = "mysql"\ndsn = "postgresql://me@db/x"', "an address that begins with mysql://"),
+        ('system = "mysql"\ndsn = "mysql://me@one,two/x"', "a trial measures one server"),
+        ('system = "mysql"\ndsn = "mysql://db/x"', "expected: mysql://user@host:port/database"),
+        ('system = "mysql"\ndsn = "mysql://me:secret@db/x"', "holds a password"),
+        (
+            'system = "mariadb"\ndsn = "mysql://me@db/x"\nsettings = { sync_binlog = "0" }',
+            "changes no setting of a server of yours",
+        ),
+    ],
+)
+def test_an_address_of_mysqls_protocol_fits_its_system(database: str, says: str) -> None:
+    text = with_configuration(f'name = "a"\n[configurations.database]\n{database}')
+    with pytest.raises(StudyError) as caught:
+        load_study(text.replace('uses = "tpcc"', 'uses = "tpcb"'), "s.toml", BENCHMARKS)
+    (line,) = str(caught.value).splitlines()
+    assert says in line
+    assert "secret" not in line
 
 
 def test_what_mariadb_is_not_driven_with_is_refused() -> None:

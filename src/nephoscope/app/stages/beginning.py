@@ -5,7 +5,7 @@ import subprocess
 from collections.abc import Sequence
 
 from nephoscope.app.wiring import load_program
-from nephoscope.databases.asking import UsersServer, text
+from nephoscope.databases.asking import UsersServer, text, wire_of
 from nephoscope.databases.postgres.binaries import Binaries, embedded_folder, installed, major_version
 from nephoscope.databases.postgres.database import OLDEST_VERSION
 from nephoscope.model.errors import EnvironmentProblem, InputError, NephoscopeError, TargetUnreachable, ToolFailed
@@ -34,11 +34,11 @@ def require_addresses(dsns: Sequence[str]) -> None:
         if holds_password(dsn):
             raise InputError(
                 "--dsn holds a password, which other users of this machine can see in the list of processes",
-                hint="remove it, and set the environment variable PGPASSWORD",
+                hint=f"remove it, and set the environment variable {wire_of(dsn).password}",
             )
         problem = problem_of(dsn)
         if problem is not None:
-            raise InputError(f"--dsn {problem}", hint="write postgresql://user@host:port/database")
+            raise InputError(f"--dsn {problem}", hint="write postgresql://user@host:port/database, or mysql://…")
 
 
 async def require_comparable(change: Change | None, dsns: Sequence[str]) -> list[str]:

@@ -7,9 +7,12 @@ from collections.abc import Iterator, Mapping, Sequence
 from nephoscope.app.stages.beginning import require_addresses
 from nephoscope.app.wiring import load_program
 from nephoscope.databases.asking import UsersServer, quoted
-from nephoscope.databases.postgres.made import MadeDatabase, databases_made, drop
+from nephoscope.databases.made import MadeDatabase
+from nephoscope.databases.mysql import users as on_mysql
+from nephoscope.databases.postgres import made as on_postgres
 from nephoscope.model.units import GIB, MIB
 from nephoscope.model.words import counted
+from nephoscope.study.address import MYSQL_SCHEMES
 
 HEADERS = ("database", "size", "what it is")
 
@@ -24,7 +27,9 @@ async def clean_server(dsn: str, *, drop_them: bool) -> tuple[list[MadeDatabase]
     require_addresses([dsn])
     server = UsersServer(dsn, os.environ, load_program())
     await server.reached()
-    found = await databases_made(server)
+    is_mysql = dsn.startswith(MYSQL_SCHEMES)
+    found = await (on_mysql.databases_made(server) if is_mysql else on_postgres.databases_made(server))
+    drop = on_mysql.drop_made if is_mysql else on_postgres.drop
     left: dict[str, str] = {}
     for database in found if drop_them else ():
         if database.recorded and (why := await drop(server, database)):
@@ -57,7 +62,8 @@ def lines(found: Sequence[MadeDatabase], left: Mapping[str, str], dsn: str, *, d
             "version left no record; if they are nephoscope's, drop them yourself:"
         )
         for one in others:
-            name = quoted(one.name)  # it is the server's, and the reader will copy it
+            write = on_mysql.quoted if dsn.startswith(MYSQL_SCHEMES) else quoted
+            name = write(one.name)  # it is the server's, and the reader will copy it
             template = f"ALTER DATABASE {name} IS_TEMPLATE false; " if one.template else ""
             yield f"    {template}DROP DATABASE {name};"
 

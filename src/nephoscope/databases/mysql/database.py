@@ -17,7 +17,16 @@ from urllib.parse import urlsplit, urlunsplit
 from typing_extensions import override
 
 from nephoscope.databases import upkeep
-from nephoscope.databases.asking import STATEMENT_TIMEOUT_S, Answer, Client, Rows, hint_for, value_of, wire_of
+from nephoscope.databases.asking import (
+    COPY_TIMEOUT_S,
+    STATEMENT_TIMEOUT_S,
+    Answer,
+    Client,
+    Rows,
+    hint_for,
+    value_of,
+    wire_of,
+)
 from nephoscope.databases.base import (
     Database,
     Endpoint,
@@ -31,6 +40,7 @@ from nephoscope.databases.base import (
     HasUpkeep,
     Upkeep,
 )
+from nephoscope.databases.made import DATA_SET
 from nephoscope.databases.mysql import counters, users
 from nephoscope.databases.mysql.folder import DataFolder
 from nephoscope.databases.mysql.programs import NAMES, Product, programs_on, server_of_this_machine
@@ -159,7 +169,7 @@ class MysqlDatabase(
         """
         copied_on = self._copies.pop(cluster.key, None)
         if copied_on is not None:
-            await self._rows(cluster, copied_on, users.drop(users.copy_name(cluster)), timeout_s=users.COPY_TIMEOUT_S)
+            await self._rows(cluster, copied_on, users.drop(users.copy_name(cluster)), timeout_s=COPY_TIMEOUT_S)
         server = self._running.pop(cluster.key, None)
         if server is None or server.process is None:
             return
@@ -194,7 +204,7 @@ class MysqlDatabase(
     async def seal_fixture(self, cluster: Cluster, endpoint: Endpoint, fixture: str) -> None:
         """Of our server, after everything was written and purged; a record on a user's."""
         if endpoint.origin == "user":
-            await self._rows(cluster, endpoint, *users.record(fixture, users.DATA_SET))
+            await self._rows(cluster, endpoint, *users.record(fixture, DATA_SET))
             return
         await self._rows(cluster, endpoint, "SET GLOBAL innodb_fast_shutdown = 0")
         server = self._running[cluster.key]
@@ -210,7 +220,7 @@ class MysqlDatabase(
             self._copies[cluster.key] = endpoint
             tables = await self._rows(cluster, endpoint, users.tables(fixture))
             statements = users.copying(fixture, copy, [str(name) for (name,) in tables])
-            await self._rows(cluster, endpoint, *statements, timeout_s=users.COPY_TIMEOUT_S)
+            await self._rows(cluster, endpoint, *statements, timeout_s=COPY_TIMEOUT_S)
             return _with_database(endpoint, copy)
         server = self._running[cluster.key]
         await self.stop(cluster)

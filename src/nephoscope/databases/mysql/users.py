@@ -7,16 +7,23 @@ results folder may be gone.
 import hashlib
 from collections.abc import Awaitable, Callable, Iterator, Mapping, Sequence
 
-from nephoscope.databases.asking import Rows, StatementFailed
-from nephoscope.model.errors import EnvironmentProblem
+from nephoscope.databases.asking import COPY_TIMEOUT_S, Rows, StatementFailed, UsersServer
+from nephoscope.databases.made import COPY, DATA_SET, MARK, PREFIX, MadeDatabase
+from nephoscope.model.errors import EnvironmentProblem, ToolFailed
 from nephoscope.providers.base import Cluster
 
-COPY_TIMEOUT_S = 7200.0
 LOADING = "a data set, not loaded completely"
-DATA_SET = "a data set, kept for later trials"
-COPY = "the copy that a trial works on"
 RECORD = "nephoscope_made"
 """The table with the record."""
+_MADE = rf"""
+SELECT s.schema_name, r.table_comment,
+    (SELECT sum(t.data_length + t.index_length) FROM information_schema.tables t WHERE t.table_schema = s.schema_name),
+    (SELECT count(*) FROM information_schema.processlist p WHERE p.db = s.schema_name)
+FROM information_schema.schemata s
+LEFT JOIN information_schema.tables r ON r.table_schema = s.schema_name AND r.table_name = '{RECORD}'
+WHERE s.schema_name <> DATABASE() AND (s.schema_name LIKE '{PREFIX.replace("_", chr(92) + "_")}%' OR r.table_name <> '')
+ORDER BY s.schema_name
+"""  # noqa: S608 - constants
 _RECORDS = f"SELECT table_schema, table_comment FROM information_schema.tables WHERE table_name = '{RECORD}'"  # noqa: S608
 _OTHER_SESSIONS = 2
 """Besides those of the load: the one that prepares and checks, and one that tries or compares."""
@@ -45,13 +52,13 @@ def create(database: str) -> str:
 
 def record(database: str, what: str) -> list[str]:
     """Statements that record what nephoscope made it for."""
-    table, comment = f"`{database}`.`{RECORD}`", f"COMMENT = '{what}'"
+    table, comment = f"`{database}`.`{RECORD}`", f"COMMENT = '{MARK}{what}'"
     return [f"CREATE TABLE IF NOT EXISTS {table} (nothing int) {comment}", f"ALTER TABLE {table} {comment}"]
 
 
 def sealed(fixture: str) -> str:
     """Selects a row if a data set is recorded as loaded completely."""
-    return f"{_RECORDS} AND table_schema = '{fixture}' AND table_comment = '{DATA_SET}'"
+    return f"{_RECORDS} AND table_schema = '{fixture}' AND table_comment = '{MARK}{DATA_SET}'"
 
 
 def tables(database: str) -> str:
@@ -77,6 +84,44 @@ def size(database: str) -> str:
         "SELECT coalesce(sum(data_length + index_length), 0) FROM information_schema.tables "  # noqa: S608
         f"WHERE table_schema = '{database}'"
     )
+
+
+async def databases_made(server: UsersServer) -> list[MadeDatabase]:
+    """Every database of a server that nephoscope recorded there, and those that are only named so.
+
+    Raises:
+        ToolFailed: the server does not answer.
+    """
+    return [
+        MadeDatabase(
+            name=str(name),
+            comment=comment,
+            size_bytes=None if size_bytes is None else int(size_bytes),
+            template=False,
+            connections=int(connections or 0),
+        )
+        for name, comment, size_bytes, connections in await server.rows(_MADE)
+    ]
+
+
+async def drop_made(server: UsersServer, database: MadeDatabase) -> str:
+    """Drops a database that nephoscope recorded; returns why it is still there, or nothing.
+
+    Raises:
+        ValueError: nephoscope did not record it.
+    """
+    database.require_recorded()
+    if not database.in_use:
+        try:
+            await server.ask(f"DROP DATABASE {quoted(database.name)}", timeout_s=COPY_TIMEOUT_S)
+        except ToolFailed as error:
+            return error.message
+    return database.in_use
+
+
+def quoted(name: str) -> str:
+    """A name as MySQL writes it."""
+    return f"`{name.replace('`', '``')}`"
 
 
 Ask = Callable[..., Awaitable[Rows]]

@@ -45,6 +45,7 @@ from nephoscope.databases.base import (
     HasUpkeep,
     Upkeep,
 )
+from nephoscope.databases.made import COPY, DATA_SET
 from nephoscope.databases.postgres import counters, fitness, made
 from nephoscope.databases.postgres import remote as postgres_remote
 from nephoscope.databases.postgres.binaries import Binaries, major_version
@@ -253,7 +254,7 @@ class PostgresDatabase(
     async def create_fixture(self, cluster: Cluster, endpoint: Endpoint, fixture: str) -> Endpoint:
         await self._sql(cluster, endpoint, _drop(fixture), timeout_s=COPY_TIMEOUT_S)
         create = f"CREATE DATABASE {fixture} TEMPLATE template0"
-        await self._sql(cluster, endpoint, create, made.record(fixture, made.DATA_SET))
+        await self._sql(cluster, endpoint, create, made.record(fixture, DATA_SET))
         return _with_database(endpoint, fixture)
 
     @override
@@ -276,7 +277,7 @@ class PostgresDatabase(
         create = f"CREATE DATABASE {copy} TEMPLATE {fixture}{strategy}"
         settings = self._of_sessions.get(cluster.key, {}).items()
         alter = [f"ALTER DATABASE {copy} SET {name} TO {text(value)}" for name, value in settings]
-        record = made.record(copy, made.COPY)
+        record = made.record(copy, COPY)
         await self._sql(cluster, endpoint, create, record, *alter, timeout_s=COPY_TIMEOUT_S)
         return _with_database(endpoint, copy)
 

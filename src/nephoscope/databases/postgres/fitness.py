@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 
 from nephoscope.databases.asking import Rows, document, text, value_of
-from nephoscope.databases.postgres import made
+from nephoscope.databases.made import PREFIX
 from nephoscope.model.frozen import Frozen
 
 _OTHER_SESSIONS = 2
@@ -51,7 +51,7 @@ pg_signal_backend also others, but no superuser's (`TerminateOtherDBBackends` in
 
 def question(copy: str) -> str:
     """The statement; `copy` is the database that trials will make and drop."""
-    return QUESTION.replace("{copy}", text(copy)).replace("{ours}", text(f"{made.PREFIX}%".replace("_", r"\_")))
+    return QUESTION.replace("{copy}", text(copy)).replace("{ours}", text(f"{PREFIX}%".replace("_", r"\_")))
 
 
 class Server(Frozen):
@@ -135,7 +135,7 @@ def unfit(server: Server, connections: int, *, pooled: bool) -> Iterator[Unfit]:
     for name, stranger in server.strangers.items():
         yield Unfit(
             f"has a session of {stranger} in the database {name}, which {role} may not end, and so not drop it",
-            f"end it, and let {stranger} connect to no database {made.PREFIX}…; or, unless it is a superuser: GRANT "
+            f"end it, and let {stranger} connect to no database {PREFIX}…; or, unless it is a superuser: GRANT "
             f"pg_signal_backend TO {role}",
         )
     for name, value in server.timeouts.items():

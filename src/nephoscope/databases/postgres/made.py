@@ -5,14 +5,8 @@ results folder that may be gone. A database without it was not made by nephoscop
 """
 
 from nephoscope.databases.asking import COPY_TIMEOUT_S, UsersServer, document, quoted, text
+from nephoscope.databases.made import MARK, PREFIX, MadeDatabase
 from nephoscope.model.errors import ToolFailed
-from nephoscope.model.frozen import Frozen
-from nephoscope.model.words import counted
-
-_MARK = "made by nephoscope: "
-DATA_SET = "a data set, kept for later trials"
-COPY = "the copy that a trial works on"
-PREFIX = "nephoscope_"
 
 _LIST = rf"""
 SELECT coalesce(json_agg(json_build_object(
@@ -24,36 +18,13 @@ SELECT coalesce(json_agg(json_build_object(
 ) ORDER BY datname), '[]')
 FROM pg_database
 WHERE datname LIKE '{PREFIX.replace("_", chr(92) + "_")}%' AND datname <> current_database()
-   OR shobj_description(oid, 'pg_database') LIKE '{_MARK}%'
+   OR shobj_description(oid, 'pg_database') LIKE '{MARK}%'
 """  # noqa: S608 - constants
-
-
-class MadeDatabase(Frozen):
-    """A database that nephoscope made, or whose name looks so."""
-
-    name: str
-    comment: str | None
-    size_bytes: int | None
-    """None: the role may not ask."""
-    template: bool
-    """The server drops no template."""
-    connections: int
-    """Sessions that use it now."""
-
-    @property
-    def recorded(self) -> bool:
-        """Only then nephoscope made it."""
-        return (self.comment or "").startswith(_MARK)
-
-    @property
-    def what(self) -> str:
-        """What it is for."""
-        return (self.comment or "").removeprefix(_MARK) if self.recorded else "not recorded as made by nephoscope"
 
 
 def record(database: str, what: str) -> str:
     """The statement that records on the server that nephoscope made a database."""
-    return f"COMMENT ON DATABASE {database} IS {text(_MARK + what)}"
+    return f"COMMENT ON DATABASE {database} IS {text(MARK + what)}"
 
 
 async def databases_made(server: UsersServer) -> list[MadeDatabase]:
@@ -73,12 +44,10 @@ async def drop(server: UsersServer, database: MadeDatabase) -> str:
     Raises:
         ValueError: nephoscope did not record it.
     """
-    if not database.recorded:
-        raise ValueError(f"nephoscope did not make {database.name}")
+    database.require_recorded()
     name = quoted(database.name)
-    if database.connections:
-        use = "uses" if database.connections == 1 else "use"
-        return f"{counted(database.connections, 'connection')} {use} it: a study may be running"
+    if database.in_use:
+        return database.in_use
     try:
         if database.template:
             await server.ask(f"ALTER DATABASE {name} IS_TEMPLATE false")

@@ -1,0 +1,80 @@
+"""Whether databases of a study promise the same: when a commit is acknowledged, and how transactions are isolated."""
+
+from collections.abc import Mapping
+
+from nephoscope.analysis.durability import Acknowledged, acknowledged
+from nephoscope.analysis.lookup import Lookup
+from nephoscope.insights.names import MAX_NAMED
+from nephoscope.insights.words import Draft, plural, say
+from nephoscope.model.rows import TrialRow
+from nephoscope.model.subjects import Subject
+from nephoscope.model.words import enumeration, named_or_counted
+
+_SQL: Mapping[str, str] = {
+    "postgres": "PostgreSQL",
+    "mariadb": "MariaDB",
+    "mysql": "MySQL",
+    "cockroachdb": "CockroachDB",
+}
+_IN_WORDS = {
+    Acknowledged.ON_DISK: "once on disk",
+    Acknowledged.WITHIN_A_SECOND: "up to a second before that",
+    Acknowledged.UNSYNCED: "without any sync to disk",
+}
+
+
+def durability(lookup: Lookup) -> list[Draft]:
+    """A warning if commits mean different things, and else a note if several systems of SQL were compared."""
+    settings = lookup.study.database_settings
+    kept = {name: found for name, held in settings.items() if (found := acknowledged(held)) is not None}
+    trials = [row.trial for row in lookup[TrialRow] if row.counts and row.configuration in kept]
+    ways = [way for way in Acknowledged if way in kept.values()]
+    if not trials:
+        return []
+    if len(ways) > 1:
+        those = {way: sorted(name for name in kept if kept[name] is way) for way in ways}
+        return [
+            say(
+                "durability",
+                "warning",
+                "Databases acknowledged a commit in {count:count} ways: {ways}. A difference between these "
+                "configurations may come from what a crash of the machine would take, rather than from the rest.",
+                numbers={"count": len(ways)},
+                trials=trials,
+                ways=enumeration(
+                    [f"{_IN_WORDS[way]} ({named_or_counted(names, MAX_NAMED)})" for way, names in those.items()]
+                ),
+            )
+        ]
+    systems, levels = _systems(lookup), _levels(lookup)
+    if len(systems) < 2 or not levels:
+        return []
+    return [
+        say(
+            "durability",
+            "note",
+            "{count:count} database systems, {systems}, acknowledged commits alike, {way}. Transactions ran at the "
+            f"isolation {plural(len(levels), 'level')} {{levels}}, which each of them has in its own way.",
+            numbers={"count": len(systems)},
+            trials=trials,
+            systems=enumeration(systems),
+            way=_IN_WORDS[ways[0]],
+            levels=enumeration(levels),
+        )
+    ]
+
+
+def _systems(lookup: Lookup) -> list[str]:
+    """The systems of SQL, by their names."""
+    used = {
+        planned.intent.configuration.get("database", {}).get("system", "postgres")
+        for planned in lookup.study.plan.trials
+        if planned.intent.configuration_name in lookup.study.database_settings
+    }
+    return [name for system, name in _SQL.items() if system in used]
+
+
+def _levels(lookup: Lookup) -> list[str]:
+    """What the benchmarks ask for: the load generator measures nothing where the server has another level."""
+    loads = (row.parameters for row in lookup.study.benchmarks if row.subject is Subject.DATABASE)
+    return sorted({str(one["isolation"]) for one in loads if "isolation" in one})
