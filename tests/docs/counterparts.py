@@ -4,16 +4,17 @@ The table of docs/reference/figures.md is made from these rows, and a test draws
 Titles are those of the reports. Where the text of a report lacks a title, the row says so.
 """
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
 from typing import Any
 
-from nephoscope.analysis.lookup import headlines
+from nephoscope.analysis.lookup import best_first, headlines
 from nephoscope.insights.names import setups
 from nephoscope.model.analysed import AnalysedStudy
 from nephoscope.model.records import Metric
 from nephoscope.model.rows import BenchmarkRow
+from nephoscope.model.words import provider_name
 from nephoscope.report.figures.cloud_curves import best_curves, curves_by_cloud
 from nephoscope.report.figures.counted_metrics import Curve, curves_of
 from nephoscope.report.figures.distributions import throughput_histogram
@@ -39,6 +40,8 @@ from tests.support import editions
 
 ILLUSTRATION = "illustration: no data"
 CPU, NETWORK, STORAGE = "Machine performance, CPU", "Machine performance, Network", "Machine performance, Storage"
+OVERALL_MOST = 15
+"""Bars of a ranking over all clouds: no report shows more."""
 BEST, KINDS = "Database performance, The best machines", "Database performance, Kinds of storage"
 WAREHOUSES, MEMORY = "Database performance, More warehouses", "Database performance, Memory"
 SIZES, COSTS, MACHINES = "Machine performance, Small and large machines", "Costs", "Machines"
@@ -56,11 +59,29 @@ class Ours:
     """Takes a `Book`, gives a figure, a table or None. Rows with equal arguments show panels of one figure."""
     named: str = ""
     """Start of the title of the panel that shows it, with the sources' name of a cloud; empty: the whole figure."""
+    measured: Callable[[Book], Sequence[str]] | None = None
+    """Every configuration that the source has a bar or a line of, the best first; None: it has none of machines."""
+    most: int | None = None
+    """How many of them the source shows; None: those of the panel's cloud and size."""
 
     @property
     def panel(self) -> str:
         """The same as our figures write it."""
         return self.named.replace("GCP", "Google Cloud")
+
+    def lacks(self, book: Book, drawn: Collection[str]) -> set[str]:
+        """Configurations whose bar or line should be among those that are drawn and is not."""
+        wanted = [] if self.measured is None else self.measured(book)
+        return {*[name for name in wanted if self._is_of_panel(book, name)][: self.most]} - {*drawn}
+
+    def _is_of_panel(self, book: Book, name: str) -> bool:
+        """Whether a configuration is of the cloud and the size in the panel's title, as far as it has any."""
+        known = book.lookup.described[name]
+        clouds = [cloud.replace("GCP", "Google Cloud") for cloud in CLOUDS if cloud in self.named]
+        sizes = [size for size in (_SMALL, _LARGE) if size in self.named]
+        return (not clouds or provider_name(known.provider or "") in clouds) and (
+            not sizes or ((known.vcpus or 0) <= 8) == (sizes == [_SMALL])
+        )
 
     @property
     def path(self) -> str:
@@ -326,7 +347,26 @@ def _only_steps(book: Book) -> Steps:
 
 
 def _tops(key: str, section: str, panel: str, *, per_cpu: bool = False) -> Ours:
-    return Ours(tops, "The best overall and of each cloud", section, partial(_draw_tops, key, per_cpu), panel)
+    what, measured = "The best overall and of each cloud", partial(_measured, key, per_cpu=per_cpu)
+    most = OVERALL_MOST if panel.startswith("Overall") else None
+    return Ours(tops, what, section, partial(_draw_tops, key, per_cpu), panel, measured, most)
+
+
+def _measured(key: str, book: Book, *, per_cpu: bool = False) -> list[str]:
+    results = _results(key, book)
+    named = sorted(results.view(per_cpu=per_cpu), key=lambda one: one.configuration)
+    return [one.configuration for one in best_first(named, results.metric)]
+
+
+def _priced(key: str, book: Book) -> list[str]:
+    return [name for name in _measured(key, book) if book.lookup.costs.get(name)]
+
+
+def _first_of_clouds(key: str, book: Book) -> list[str]:
+    of_cloud: dict[str | None, str] = {}
+    for name in _measured(key, book):
+        of_cloud.setdefault(book.lookup.described[name].provider, name)
+    return list(of_cloud.values())
 
 
 def _draw_tops(key: str, per_cpu: bool, book: Book) -> Figure | None:  # bound, never written
@@ -334,7 +374,8 @@ def _draw_tops(key: str, per_cpu: bool, book: Book) -> Figure | None:  # bound, 
 
 
 def _best(key: str, section: str) -> Ours:
-    return Ours(best_of_clouds, "The best of each cloud", section, partial(_draw_best, key))
+    first = partial(_first_of_clouds, key)
+    return Ours(best_of_clouds, "The best of each cloud", section, partial(_draw_best, key), measured=first)
 
 
 def _draw_best(key: str, book: Book) -> Figure | None:
@@ -343,7 +384,7 @@ def _draw_best(key: str, book: Book) -> Figure | None:
 
 def _kinds(key: str, panel: str, section: str = KINDS) -> Ours:
     what = "One machine type with several kinds of storage"
-    return Ours(by_storage, what, section, partial(_draw_kinds, key), panel)
+    return Ours(by_storage, what, section, partial(_draw_kinds, key), panel, partial(_measured, key))
 
 
 def _draw_kinds(key: str, book: Book) -> Figure | None:
@@ -352,7 +393,8 @@ def _draw_kinds(key: str, book: Book) -> Figure | None:
 
 
 def _dollars(key: str, panel: str) -> Ours:
-    return Ours(dollars, "$ per unit with every price basis", COSTS, partial(_draw_dollars, key), panel)
+    what, priced = "$ per unit with every price basis", partial(_priced, key)
+    return Ours(dollars, what, COSTS, partial(_draw_dollars, key), panel, None if panel == "Overall" else priced)
 
 
 def _draw_dollars(key: str, book: Book) -> Figure | None:
@@ -373,7 +415,8 @@ def _draw_of_metric(function: OfMetric, benchmark: str, name: str, book: Book) -
 
 
 def _of_ranges(function: OfRanges, what: str, panel: str = "") -> Ours:
-    return Ours(function, what, NETWORK, partial(_draw_of_ranges, function), panel)
+    measured = partial(_measured, "multi-stream/throughput") if panel in {"AWS", "GCP", "Azure"} else None
+    return Ours(function, what, NETWORK, partial(_draw_of_ranges, function), panel, measured)
 
 
 def _draw_of_ranges(function: OfRanges, book: Book) -> Figure | None:
@@ -382,7 +425,8 @@ def _draw_of_ranges(function: OfRanges, book: Book) -> Figure | None:
 
 
 def _steps(function: OfSteps, what: str, section: str, panel: str) -> Ours:
-    return Ours(function, what, section, partial(_draw_steps, function), panel)
+    everyone = partial(_measured, "1200") if function is over_warehouses else None
+    return Ours(function, what, section, partial(_draw_steps, function), panel, everyone)
 
 
 def _draw_steps(function: OfSteps, book: Book) -> Figure | None:
@@ -401,7 +445,13 @@ def _curves(book: Book, kind: str) -> tuple[BenchmarkRow, list[Curve]]:
 def _threads(kind: str, panel: str, barrier: str) -> Ours:
     what = f"Curves over threads, the configurations {barrier}"
     option = "barrier" if barrier.startswith("without") else "nobarrier"
-    return Ours(curves_figure, what, STORAGE, partial(_draw_threads, kind, option), panel)
+    return Ours(curves_figure, what, STORAGE, partial(_draw_threads, kind, option), panel, partial(_mounted, option))
+
+
+def _mounted(option: str, book: Book) -> Sequence[str]:
+    row, _ = _curves(book, "write")
+    measured = {one.configuration for one in row_statistics(book, row)}
+    return setups(book.lookup, [name for name in book.lookup.configurations if name in measured])[f"with {option}"]
 
 
 def _draw_threads(kind: str, option: str, book: Book) -> Figure | None:
@@ -415,7 +465,13 @@ def _draw_threads(kind: str, option: str, book: Book) -> Figure | None:
 def _by_threads(kind: str, quantity: str, cloud: str) -> Ours:
     function = curves_by_cloud if cloud else best_curves
     what = "Curves over threads, each with its name" if cloud else "Curves of the best of each cloud"
-    return Ours(function, what, STORAGE, partial(_draw_by_threads, function, kind, quantity), cloud)
+    everyone = partial(_with_threads, kind) if cloud else None
+    return Ours(function, what, STORAGE, partial(_draw_by_threads, function, kind, quantity), cloud, everyone)
+
+
+def _with_threads(kind: str, book: Book) -> list[str]:
+    row, curves = _curves(book, kind)
+    return [one.configuration for one in book.lookup.statistics_of(row.benchmark, curves[0].metrics[0][1].name)]
 
 
 def _draw_by_threads(

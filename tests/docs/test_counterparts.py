@@ -13,6 +13,7 @@ from nephoscope.report.figures import theme
 from nephoscope.report.figures.spec import Spec, unchecked, unpacked
 from nephoscope.report.parts import Book, Figure, Table
 from tests.docs.counterparts import Ours, Source, counts, figures_table, sources
+from tests.support import editions
 
 ROWS = [row for row in sources() if row.ours is not None]
 
@@ -63,6 +64,20 @@ def test_each_counterpart_is_drawn_with_the_panel_it_names(row: Source) -> None:
     assert found.table or found.title.endswith("second by second"), "its data as a table"
     assert all(spec["datasets"] and any(spec["datasets"].values()) for spec in specs(found))
     assert any(panel.title.startswith(ours.panel) for panel in found.panels), [panel.title for panel in found.panels]
+
+
+def test_the_bars_and_lines_that_a_page_must_have_are_those_of_the_reports() -> None:
+    """What `tests/wholes` looks for on the pages of the shipped editions."""
+    counted = {
+        f"{row.report} {row.title.partition('.')[0]}": len(row.ours.lacks(book_of(row.study), ()))
+        for row in ROWS
+        if row.ours and row.ours.measured and row.study is not editions.cr2018
+    }
+    assert 0 not in counted.values()
+    of_2020 = {"FIG 1": 3, "FIG 4": 12, "FIG 5": 7, "FIG 6": 7, "FIG 16": 12, "FIG 22": 13, "FIG 28": 12, "FIG 40": 10}
+    assert {name: counted[f"2020 {name}"] for name in of_2020} == of_2020
+    of_2022 = {"Top 15 CoreMark scores by instance type": 15, "AWS: Overall median TPM": 21}
+    assert {name: counted[f"2022 {name}"] for name in of_2022} == of_2022
 
 
 def one_of_each() -> list[Source]:

@@ -47,6 +47,13 @@ class Drawing:
     panels: list[str] = field(default_factory=list)
     charts: list[Any] = field(default_factory=list)
 
+    def charts_of(self, panel: str) -> list[Any]:
+        """The charts of the panels whose titles begin so; all, if nothing is asked for."""
+        if not panel:
+            return self.charts
+        titled = zip(self.panels, self.charts, strict=len(self.panels) > 0)
+        return [chart for title, chart in titled if title.startswith(panel)]
+
     @property
     def is_empty(self) -> bool:
         """Whether it has no chart, or one without a row of data."""

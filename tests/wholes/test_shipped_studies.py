@@ -4,6 +4,7 @@ The large ones are in a file of their own, so that two workers make them and the
 """
 
 import re
+from collections.abc import Iterable
 from typing import Any
 
 import pytest
@@ -126,26 +127,35 @@ def test_the_figures_that_the_docs_promise_are_on_the_page(whole: Whole) -> None
         pytest.skip("docs/reference/figures.md promises nothing for this study")
     book = Book(Lookup(whole.analysed))
     promised = [row for row in sources() if row.report == report and row.ours]
-    assert {row.title for row in promised if not is_there(whole, row, book)} == set()
+    assert {row.title: lacking for row in promised if (lacking := missing(whole, row, book))} == {}
 
 
-def is_there(whole: Whole, row: Source, book: Book) -> bool:
-    """Whether evidence.html has the figure, with the panel that is named."""
+def missing(whole: Whole, row: Source, book: Book) -> set[str]:
+    """What evidence.html lacks of the figure: itself, the panel that is named, or the bars and lines of machines."""
     assert row.ours
     try:
         with unchecked():
             drawn: Figure | Table | None = row.ours.draw(book)
-    except (StopIteration, LookupError, ValueError):  # what it is about was not measured
-        return False
+    except (StopIteration, LookupError, ValueError):
+        return {"it was not measured"}
     if drawn is None:
-        return False
+        return {"it has no data"}
     if isinstance(drawn, Table):
-        return drawn.caption in whole.evidence.headings["caption"]
-    return any(
-        figure.title == drawn.title
-        and (not row.ours.panel or any(one.startswith(row.ours.panel) for one in figure.panels))
-        for figure in whole.evidence.figures
-    )
+        return {drawn.caption} - {*whole.evidence.headings["caption"]}
+    figures = [figure for figure in whole.evidence.figures if figure.title == drawn.title]
+    charts = [chart for figure in figures for chart in figure.charts_of(row.ours.panel)]
+    return row.ours.lacks(book, configurations_in(charts)) if charts else {f"panel {row.ours.panel} of {drawn.title}"}
+
+
+def configurations_in(charts: Iterable[Any]) -> set[str]:
+    """All that have a bar, a sign or a line; and where a chart writes names beside lines, whose name is there."""
+    found: set[str] = set()
+    for chart in charts:
+        rows = [row for many in chart["datasets"].values() for row in many]
+        named = {row["series"] for row in chart["datasets"].get("names", [])}
+        drawn = {row["configuration"] for row in rows if "configuration" in row}
+        found |= drawn & named if named else drawn
+    return found
 
 
 def test_a_browser_draws_every_chart_of_the_main_page_in_silence(whole: Whole, browser: Any) -> None:
