@@ -11,7 +11,7 @@ use nephoscope_load::output::Output;
 use nephoscope_load::session;
 use nephoscope_load::spec::Spec;
 use nephoscope_load::stop::Stop;
-use nephoscope_load::target::postgres::{Batch, Isolation};
+use nephoscope_load::target::postgres::{Batch, Connection, Isolation};
 use nephoscope_load::workload::Workload;
 use nephoscope_load::workload::tpcc::profile::Profile;
 use serde_json::{Value, json};
@@ -100,7 +100,7 @@ fn transactions_allocate_nothing_once_their_buffers_have_grown(server: &Server, 
     for &profile in profiles {
         let connection = &mut connect(server, DATABASE);
         let tpcc = workload_in(profile, connection, 5);
-        connection.prepare(tpcc.statements(), Isolation::ReadCommitted).unwrap();
+        connection.prepare(Workload::<Connection>::statements(&tpcc), Isolation::ReadCommitted).unwrap();
         let (mut client, mut batch, mut log) = (Client::new(&tpcc, 0, 1), Batch::new(), Log::default());
         let mut drive = |operations| {
             allocations(|| {

@@ -9,8 +9,8 @@ use clap::{Args, ValueEnum};
 pub(super) struct CommonArgs {
     /// postgresql://user@host:port/database (or ?host=/socket/directory), with the password in PGPASSWORD. For kv and
     /// ycsb also redis://host:port/number, with the password in REDISCLI_AUTH, or
-    /// aerospike://host:port,host:port/namespace/set. For all workloads but tpcc mysql://user@host:port/database (or
-    /// ?socket=/path), with the password in MYSQL_PWD.
+    /// aerospike://host:port,host:port/namespace/set. Also mysql://user@host:port/database (or ?socket=/path), with the
+    /// password in MYSQL_PWD.
     #[arg(long)]
     dsn: String,
     /// Seed of data and operations: the same seed gives the same data and operations.

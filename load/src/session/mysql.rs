@@ -16,7 +16,7 @@ pub(super) fn act(session: &Execution, admin: &Admin<Connection>) -> Result<(), 
     let connected = admin.connect();
     session.start(connected.as_ref().ok().map(Connection::server_version))?;
     let connection = connected?;
-    let action = SqlAction { session, admin, pooled: false, build: SqlWorkload::mysql_workload };
+    let action = SqlAction { session, admin, pooled: false };
     match session.spec.action {
         Action::Load => action.load(&parts, connection),
         Action::Run => action.run(&parts, connection),

@@ -2,7 +2,7 @@
 
 use crate::exit::{ExitCode, Failure};
 use crate::spec::{Spec, TpccDelivery, TpccSpec, TpccTimestamps, TpccWait, WorkloadSpec};
-use crate::target::{SqlSession, TextRows, mysql};
+use crate::target::{SqlSession, TextRows};
 use crate::workload::kv::{Kv, KvData};
 use crate::workload::null::Null;
 use crate::workload::point_select::PointSelect;
@@ -52,44 +52,25 @@ impl SqlWorkload {
     /// # Errors
     /// [`ExitCode::ConsistencyBroken`] when the data set is not whole, [`ExitCode::BadSpec`] when it is, and the spec
     /// describes another one.
-    pub fn workload(&self, stored: &TextRows) -> Result<Arc<dyn Workload>, Failure> {
-        if let Some(workload) = self.of_any_server() {
-            return Ok(workload);
-        }
-        match &self.spec.workload {
+    pub fn workload<S: SqlSession>(&self, stored: &TextRows) -> Result<Arc<dyn Workload<S>>, Failure>
+    where
+        Null: Workload<S>,
+    {
+        let (seed, dialect) = (self.spec.seed, self.spec.target.dialect());
+        Ok(match &self.spec.workload {
+            WorkloadSpec::PointSelect(select) => Arc::new(PointSelect::new(select.rows, seed, dialect)),
+            WorkloadSpec::OltpInsert(options) => Arc::new(OltpInsert::new(*options, seed, dialect)),
+            WorkloadSpec::OltpReadWrite(options) => Arc::new(OltpReadWrite::new(*options, seed, dialect)),
+            WorkloadSpec::Tpcb(options) => Arc::new(Tpcb::new(*options, seed, dialect)),
+            WorkloadSpec::Kv(options) => Arc::new(Kv::new(*options, seed, dialect)),
+            WorkloadSpec::Ycsb(options) => Arc::new(Ycsb::new(*options, seed, self.spec.shard, dialect)),
+            WorkloadSpec::Null(_) => Arc::new(Null),
             WorkloadSpec::Tpcc(tpcc) => {
                 let stored =
                     StoredConstants::from_rows(pairs(stored)).map_err(|error| Failure::data(&DataError(error)))?;
-                self.tpcc(tpcc, &stored)
+                Arc::new(self.tpcc(tpcc, &stored)?)
             }
-            _ => Ok(Arc::new(Null)),
-        }
-    }
-
-    /// The same on a server of MySQL's protocol; no workload there stores constants.
-    ///
-    /// # Errors
-    /// [`ExitCode::BadSpec`] for TPC-C.
-    pub fn mysql_workload(&self, _stored: &TextRows) -> Result<Arc<dyn Workload<mysql::Connection>>, Failure> {
-        match (self.of_any_server(), &self.spec.workload) {
-            (Some(workload), _) => Ok(workload),
-            (None, WorkloadSpec::Null(_)) => Ok(Arc::new(Null)),
-            (None, _) => Err(Failure::new(ExitCode::BadSpec, "this workload is not supported on MySQL and MariaDB")),
-        }
-    }
-
-    /// The workloads that any server of SQL can do.
-    fn of_any_server<S: SqlSession>(&self) -> Option<Arc<dyn Workload<S>>> {
-        let (seed, dialect) = (self.spec.seed, self.spec.target.dialect());
-        match &self.spec.workload {
-            WorkloadSpec::PointSelect(select) => Some(Arc::new(PointSelect::new(select.rows, seed, dialect))),
-            WorkloadSpec::OltpInsert(options) => Some(Arc::new(OltpInsert::new(*options, seed, dialect))),
-            WorkloadSpec::OltpReadWrite(options) => Some(Arc::new(OltpReadWrite::new(*options, seed, dialect))),
-            WorkloadSpec::Tpcb(options) => Some(Arc::new(Tpcb::new(*options, seed, dialect))),
-            WorkloadSpec::Kv(options) => Some(Arc::new(Kv::new(*options, seed, dialect))),
-            WorkloadSpec::Ycsb(options) => Some(Arc::new(Ycsb::new(*options, seed, self.spec.shard, dialect))),
-            WorkloadSpec::Null(_) | WorkloadSpec::Tpcc(_) => None,
-        }
+        })
     }
 
     /// Builds the workload as it is on its own data set, without reading it.
@@ -98,12 +79,14 @@ impl SqlWorkload {
     /// As [`SqlWorkload::workload`].
     pub fn workload_of_fresh_data(&self) -> Result<Arc<dyn Workload>, Failure> {
         match &self.spec.workload {
-            WorkloadSpec::Tpcc(tpcc) => self.tpcc(tpcc, &StoredConstants::new(tpcc.warehouses, self.spec.seed)),
+            WorkloadSpec::Tpcc(tpcc) => {
+                Ok(Arc::new(self.tpcc(tpcc, &StoredConstants::new(tpcc.warehouses, self.spec.seed))?))
+            }
             _ => self.workload(&TextRows::new()),
         }
     }
 
-    fn tpcc(&self, tpcc: &TpccSpec, stored: &StoredConstants) -> Result<Arc<dyn Workload>, Failure> {
+    fn tpcc(&self, tpcc: &TpccSpec, stored: &StoredConstants) -> Result<Tpcc, Failure> {
         let options = TpccOptions {
             warehouses: tpcc.warehouses,
             active_warehouses: tpcc.active_warehouses,
@@ -115,10 +98,11 @@ impl SqlWorkload {
             profile: tpcc.profile,
             mix: tpcc.mix,
             wait_factor: (tpcc.wait == TpccWait::Spec).then_some(tpcc.wait_factor),
+            dialect: self.spec.target.dialect(),
         };
         let defers = tpcc.delivery == TpccDelivery::Deferred;
         let tpcc = Tpcc::new(options, stored).map_err(|error| Failure::new(ExitCode::BadSpec, error))?;
-        Ok(Arc::new(tpcc.with_deferred(defers)))
+        Ok(tpcc.with_deferred(defers))
     }
 }
 

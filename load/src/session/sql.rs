@@ -10,11 +10,12 @@ use crate::fill::loader::Loader;
 use crate::fill::rows::Numbers;
 use crate::spec::{Action, CheckSpec, LoadPart, Spec, TargetSpec};
 use crate::target::postgres::{Connection, Dsn, Prepared, Unnamed};
-use crate::target::{AdminSession, SqlSession, TextRows};
+use crate::target::{AdminSession, SqlSession};
 use crate::tell;
 use crate::verify::check::{self, Moment};
 use crate::verify::fingerprint;
 use crate::verify::statistics::Statistics;
+use crate::workload::null::Null;
 use crate::workload::{ServerCounter, Workload};
 use std::sync::Arc;
 use std::time::Duration;
@@ -29,16 +30,13 @@ pub(super) fn act(session: &Execution, admin: &Admin) -> Result<(), Failure> {
     session.start(connected.as_ref().ok().and_then(|connection| connection.server_version()))?;
     let mut connection = connected?;
     let pooled = pooler::is_pooled(&session.spec.target, &mut connection)?;
-    let action = SqlAction { session, admin, pooled, build: SqlWorkload::workload };
+    let action = SqlAction { session, admin, pooled };
     match session.spec.action {
         Action::Load => action.load(&parts, connection),
         Action::Run => action.run(&parts, connection),
         Action::Check => action.check(&parts, connection, Moment::Later),
     }
 }
-
-/// Makes the workload of a spec from the stored constants of its data set.
-pub(super) type Build<C> = fn(&SqlWorkload, &TextRows) -> Result<Arc<dyn Workload<C>>, Failure>;
 
 /// What the server had counted before the load, and what of it is to be compared.
 #[derive(Default)]
@@ -53,10 +51,12 @@ pub(super) struct SqlAction<'a, C: AdminSession> {
     pub(super) admin: &'a Admin<C>,
     /// A connection pooler answers for the server.
     pub(super) pooled: bool,
-    pub(super) build: Build<C>,
 }
 
-impl<C: AdminSession + SqlSession> SqlAction<'_, C> {
+impl<C: AdminSession + SqlSession> SqlAction<'_, C>
+where
+    Null: Workload<C>,
+{
     pub(super) fn load(&self, parts: &SqlWorkload, connection: C) -> Result<(), Failure> {
         let tables = Loader {
             dataset: parts.dataset.as_ref(),
@@ -124,7 +124,7 @@ impl<C: AdminSession + SqlSession> SqlAction<'_, C> {
             connection.query(sql).map_err(|error| Failure::target("cannot read the constants of the data set", &error))
         };
         let stored = parts.stored_constants.map_or(Ok(Vec::new()), read)?;
-        let workload = (self.build)(parts, &stored)?;
+        let workload = parts.workload(&stored)?;
         let mut known = self.session.known();
         known.constants = workload.constants();
         known.profile = self.session.spec.workload.profile().map(str::to_owned);

@@ -50,11 +50,10 @@ impl Spec {
     pub fn validate_dialect(&self) -> Result<(), SpecError> {
         let dialect = self.target.dialect();
         match &self.workload {
-            WorkloadSpec::Tpcc(_) if dialect == Dialect::Mysql => {
-                Err(SpecError("workload.kind: tpcc is not supported on MySQL and MariaDB".to_owned()))
-            }
             WorkloadSpec::Tpcc(tpcc) if !tpcc.profile.is_of(dialect) => {
-                Err(SpecError(format!("workload.profile: {} is for PostgreSQL only", tpcc.profile)))
+                let instead = if dialect == Dialect::Mysql { "on MySQL and MariaDB use chatty" } else { "use another" };
+                let message = format!("workload.profile: {} is for PostgreSQL only: {instead}", tpcc.profile);
+                Err(SpecError(message))
             }
             workload if dialect == Dialect::Mysql && workload.profile() == Some(Trips::Pipelined.name()) => {
                 Err(SpecError(PIPELINED_ON_MYSQL.to_owned()))
@@ -65,7 +64,8 @@ impl Spec {
 
     /// Checks what a target of MySQL's protocol can do.
     fn validate_mysql(&self) -> Result<(), SpecError> {
-        let transactions = matches!(self.workload, WorkloadSpec::OltpReadWrite(_) | WorkloadSpec::Tpcb(_));
+        let transactions =
+            matches!(self.workload, WorkloadSpec::OltpReadWrite(_) | WorkloadSpec::Tpcb(_) | WorkloadSpec::Tpcc(_));
         let one = self.target.kind != TargetKind::Mysql || !transactions || self.target.pipeline == 1;
         require(one, "target.pipeline: must be 1 for workloads of transactions: a connection has one at a time")
     }

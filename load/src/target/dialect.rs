@@ -68,6 +68,13 @@ impl Dialect {
         if self == Self::Mysql { " ENGINE = InnoDB CHARACTER SET utf8mb4 COLLATE utf8mb4_bin" } else { "" }
     }
 
+    /// In CREATE INDEX, so that a load that was interrupted goes on. MySQL has no such clause, and does not read MariaDB's
+    /// comments.
+    #[must_use]
+    pub fn unless_index_exists(self) -> &'static str {
+        if self == Self::Mysql { "/*M! IF NOT EXISTS */" } else { "IF NOT EXISTS" }
+    }
+
     /// An expression as text.
     #[must_use]
     pub fn text(self, expression: &str) -> String {

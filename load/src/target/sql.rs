@@ -28,6 +28,9 @@ pub trait SqlBatch: Request {
 
     /// Appends its end.
     fn commit(&mut self);
+
+    /// Appends its end without what it did.
+    fn rollback(&mut self);
 }
 
 /// The answer to a batch.
@@ -45,6 +48,11 @@ pub trait SqlReply {
 
     /// The `row`-th row of the n-th execution; `None` past the end.
     fn row(&self, execute: usize, row: usize) -> Option<Self::Row<'_>>;
+
+    /// The rows of the n-th execution.
+    fn rows(&self, execute: usize) -> impl Iterator<Item = Self::Row<'_>> {
+        (0..self.row_count(execute)).filter_map(move |row| self.row(execute, row))
+    }
 }
 
 /// A row, decoded on demand. Every getter answers `None` for SQL NULL and for a value of another type or length.
@@ -57,6 +65,14 @@ pub trait SqlRow<'a>: Copy {
 
     /// Text.
     fn text(&self, column: usize) -> Option<&'a str>;
+
+    /// Whether a text is this one.
+    fn is_text(&self, column: usize, text: &str) -> Option<bool> {
+        Some(self.text(column)? == text)
+    }
+
+    /// The row without its first columns, for who reads many.
+    fn after(&self, columns: usize) -> Self;
 
     /// Bytes that are no text.
     fn bytes(&self, column: usize) -> Option<&'a [u8]>;

@@ -14,6 +14,7 @@ mod hostile;
 mod impostor;
 mod kv_database;
 mod mysql_target;
+mod mysql_tpcc;
 mod oltp_database;
 mod pooler;
 mod postgres_target;

@@ -4,7 +4,7 @@ use crate::support;
 
 use nephoscope_load::target::RowWriter;
 use nephoscope_load::target::postgres::{Batch, Connection, CopyWriter, Isolation};
-use nephoscope_load::target::{Fill, Request, Statement, StatementId, TargetError, Value};
+use nephoscope_load::target::{Fill, Request, SqlReply, SqlRow, Statement, StatementId, TargetError, Value};
 use std::time::Duration;
 
 fn statement(name: &'static str, sql: &str) -> Statement {

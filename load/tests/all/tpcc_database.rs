@@ -3,11 +3,11 @@
 use crate::tpcc_driver;
 
 use crate::support::Server;
-use nephoscope_load::target::Dialect;
 use nephoscope_load::target::postgres::{Connection, Isolation};
+use nephoscope_load::target::{AdminSession, Dialect};
 use nephoscope_load::workload::tpcc::Tpcc;
 use nephoscope_load::workload::tpcc::population::{Population, PopulationOptions};
-use nephoscope_load::workload::{Dataset, Workload};
+use nephoscope_load::workload::{Condition, Dataset, Workload};
 use std::collections::BTreeSet;
 use std::time::Instant;
 use tpcc_driver::{
@@ -38,7 +38,7 @@ fn damage(server: &Server, damages: Damages) {
     let connection = &mut connect(server, LOADED);
     let tpcc = workload(connection, 1);
     assert_all_hold(connection, &tpcc, true);
-    every_condition_fails_on_damaged_data(connection, &tpcc, damages);
+    every_condition_fails_on_damaged_data(connection, &<Tpcc as Workload>::conditions(&tpcc), damages);
     empty_tables_violate(connection, &tpcc);
     assert_all_hold(connection, &tpcc, true);
     another_data_set_is_refused(connection);
@@ -56,6 +56,7 @@ fn another_data_set_is_refused(connection: &mut Connection) {
         profile: Profile::Batched,
         mix: nephoscope_load::workload::tpcc::terminals::Mix::Standard,
         wait_factor: None,
+        dialect: Dialect::Postgres,
     };
     assert!(Tpcc::new(options, &stored).unwrap_err().contains("2 warehouses, the spec says 3"));
     let options = TpccOptions { warehouses: 2, active_warehouses: Some(3), ..options };
@@ -106,14 +107,18 @@ const DAMAGES: [(&str, &[u8]); 28] = [
 ];
 
 #[derive(Clone, Copy, PartialEq)]
-enum Damages {
+pub enum Damages {
     /// And no condition may break that a damage has nothing to do with.
     All,
     /// Of each damage only its own conditions are asked.
     OneForEachCondition,
 }
 
-fn every_condition_fails_on_damaged_data(connection: &mut Connection, tpcc: &Tpcc, damages: Damages) {
+pub fn every_condition_fails_on_damaged_data(
+    connection: &mut impl AdminSession,
+    conditions: &[Condition],
+    damages: Damages,
+) {
     let mut seen = BTreeSet::new();
     for (damage, expected) in DAMAGES {
         if damages == Damages::OneForEachCondition && expected.iter().all(|number| seen.contains(number)) {
@@ -123,8 +128,8 @@ fn every_condition_fails_on_damaged_data(connection: &mut Connection, tpcc: &Tpc
         connection.query(damage).unwrap_or_else(|error| panic!("{error}: {damage}"));
         let mut violated = Vec::new();
         let asked = |number| damages == Damages::All || expected.contains(&number);
-        for condition in tpcc.conditions().into_iter().filter(|condition| asked(condition.number)) {
-            let (violations, example) = check(connection, &condition);
+        for condition in conditions.iter().filter(|condition| asked(condition.number)) {
+            let (violations, example) = check(connection, condition);
             if violations > 0 {
                 assert!(!example.is_empty(), "condition {} gives no example of {damage}", condition.number);
                 violated.push(condition.number);
@@ -141,8 +146,7 @@ fn every_condition_fails_on_damaged_data(connection: &mut Connection, tpcc: &Tpc
 fn empty_tables_violate(connection: &mut Connection, tpcc: &Tpcc) {
     connection.query("BEGIN").unwrap();
     connection.query("TRUNCATE warehouse, district, customer, history, orders, new_order, order_line, stock").unwrap();
-    let violated: Vec<u8> = tpcc
-        .conditions()
+    let violated: Vec<u8> = <Tpcc as Workload>::conditions(tpcc)
         .iter()
         .filter(|condition| check(connection, condition).0 > 0)
         .map(|condition| condition.number)
@@ -158,7 +162,7 @@ fn concurrent_runs_keep_all_conditions(server: &Server, isolation: Isolation, wo
     let mut connection = copy(server, &name);
     let tpcc = workload(&mut connection, 3);
     let count = |connection: &mut Connection| -> Vec<i64> {
-        tpcc.server_counters().iter().map(|counter| number(connection, &counter.sql)).collect()
+        <Tpcc as Workload>::server_counters(&tpcc).iter().map(|counter| number(connection, &counter.sql)).collect()
     };
     let before = count(&mut connection);
     let began = Instant::now();
@@ -166,12 +170,12 @@ fn concurrent_runs_keep_all_conditions(server: &Server, isolation: Isolation, wo
     eprintln!("{name}: {} operations in {:?}, {} retries", workers * each, began.elapsed(), log.retries);
     assert_all_hold(&mut connection, &tpcc, false);
     let after = count(&mut connection);
-    for (index, counter) in tpcc.server_counters().iter().enumerate() {
+    for (index, counter) in <Tpcc as Workload>::server_counters(&tpcc).iter().enumerate() {
         let client = i64::try_from(log.committed[&counter.operation]).unwrap();
         assert_eq!(after[index] - before[index], client, "{}", counter.name);
     }
     counts_beyond_the_conditions_agree(&mut connection);
-    for line in tpcc.audit(workers, &log.draws) {
+    for line in <Tpcc as Workload>::audit(&tpcc, workers, &log.draws) {
         assert_ne!(line.passed, Some(false), "{line:?}");
     }
     if isolation == Isolation::ReadCommitted {

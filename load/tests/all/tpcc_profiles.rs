@@ -118,7 +118,7 @@ fn first_difference(server: &Server, profile: Profile, table: &str) -> String {
 fn answers(server: &Server, profile: Profile, transactions: u32) -> Vec<String> {
     let connection = &mut copy(server, &format!("equal_{profile}"));
     let tpcc = workload_in(profile, connection, 11);
-    connection.prepare(tpcc.statements(), Isolation::ReadCommitted).unwrap();
+    connection.prepare(<Tpcc as Workload>::statements(&tpcc), Isolation::ReadCommitted).unwrap();
     let (mut client, mut batch, mut log) = (Client::new(&tpcc, 0, 1), Batch::new(), Log::default());
     (0..transactions)
         .map(|_| {
@@ -176,7 +176,7 @@ fn documented(profile: Profile) -> RoundTrips {
 
 fn transactions_do_what_they_say(server: &Server, tpcc: &Tpcc, profile: Profile) {
     let [connection, witness] = &mut [(); 2].map(|()| connect(server, profile.name()));
-    connection.prepare(tpcc.statements(), Isolation::ReadCommitted).unwrap();
+    connection.prepare(<Tpcc as Workload>::statements(tpcc), Isolation::ReadCommitted).unwrap();
     let (mut client, mut batch, mut log) = (Client::new(tpcc, 0, 10 * WAREHOUSES), Batch::new(), Log::default());
     for _ in 0..23 * 18 {
         let rolled_back = log.rolled_back;
@@ -213,10 +213,10 @@ fn every_statement_prepared_is_sent(server: &Server, tpcc: &Tpcc, database: &str
     let plans =
         "SELECT substr(name, 2), generic_plans, custom_plans FROM pg_prepared_statements WHERE name ~ '^s[0-9]+$'";
     let prepared = connection.query(plans).unwrap();
-    assert_eq!(prepared.len(), tpcc.statements().len());
+    assert_eq!(prepared.len(), <Tpcc as Workload>::statements(tpcc).len());
     for row in prepared {
         let [number, generic, custom] = [0, 1, 2].map(|column| row[column].as_ref().unwrap().parse::<usize>().unwrap());
-        let name = tpcc.statements()[number].name;
+        let name = <Tpcc as Workload>::statements(tpcc)[number].name;
         assert!(generic + custom > 0, "{name} is never sent in {database}");
         assert!(custom <= 40, "{name} was planned {custom} times in {database}");
     }
@@ -260,13 +260,15 @@ fn reads(server: &Server, database: &str) -> BTreeMap<String, (i64, i64)> {
 fn concurrent_transactions_do_not_deadlock(server: &Server, tpcc: &Tpcc, database: &str) {
     let connection = &mut connect(server, database);
     let count = |connection: &mut Connection| -> Vec<i64> {
-        tpcc.server_counters().iter().map(|counter| number(connection, &counter.sql)).collect()
+        <Tpcc as Workload>::server_counters(tpcc).iter().map(|counter| number(connection, &counter.sql)).collect()
     };
     let before = count(connection);
     let log = drive_many(server, database, tpcc, 4, 400, Isolation::ReadCommitted);
     assert_eq!(log.retries, 0, "locks are taken in one order: no deadlock under READ COMMITTED in {database}");
     assert!(log.rolled_back > 0);
-    for ((counter, before), after) in tpcc.server_counters().iter().zip(before).zip(count(connection)) {
+    for ((counter, before), after) in
+        <Tpcc as Workload>::server_counters(tpcc).iter().zip(before).zip(count(connection))
+    {
         let client = i64::try_from(log.committed[&counter.operation]).unwrap();
         assert_eq!(after - before, client, "{} in {database}", counter.name);
     }
@@ -311,7 +313,7 @@ fn nothing_is_left_of_a_transaction_that_misses_a_row(server: &Server, profile: 
     let [mut entered, mut missed] = [BTreeMap::<OperationId, i64>::new(), BTreeMap::new()];
     let open = || {
         let mut connection = connect(server, &database);
-        connection.prepare(tpcc.statements(), Isolation::ReadCommitted).unwrap();
+        connection.prepare(<Tpcc as Workload>::statements(&tpcc), Isolation::ReadCommitted).unwrap();
         connection
     };
     let mut connection = open();
@@ -333,7 +335,7 @@ fn nothing_is_left_of_a_transaction_that_misses_a_row(server: &Server, profile: 
     assert_eq!(entered.get(&DELIVERY), None, "each Delivery meets the damage in {profile}");
     let after = [waiting, orders].map(|sql| number(&mut admin, sql));
     assert_eq!(after, before.map(|count| count + entered[&NEW_ORDER]), "{profile}");
-    for condition in tpcc.conditions().iter().filter(|condition| !condition.only_after_load) {
+    for condition in <Tpcc as Workload>::conditions(&tpcc).iter().filter(|condition| !condition.only_after_load) {
         let (violations, example) = check(&mut admin, condition);
         let holds = !broken_by_the_damage.contains(&condition.number);
         assert_eq!(violations == 0, holds, "condition {} in {profile}: {example}", condition.number);
@@ -356,7 +358,7 @@ fn deliveries_of_one_warehouse_share_its_queue(server: &Server, tpcc: &Tpcc, dat
 
 fn deliveries_skip_empty_districts(server: &Server, tpcc: &Tpcc, profile: Profile) {
     let connection = &mut connect(server, profile.name());
-    connection.prepare(tpcc.statements(), Isolation::ReadCommitted).unwrap();
+    connection.prepare(<Tpcc as Workload>::statements(tpcc), Isolation::ReadCommitted).unwrap();
     let (mut client, mut batch) = (Client::new(tpcc, 0, 10 * WAREHOUSES), Batch::new());
     let mut deliver = |connection: &mut Connection, empty: &str| {
         let mut log = Log::default();
@@ -367,7 +369,7 @@ fn deliveries_skip_empty_districts(server: &Server, tpcc: &Tpcc, profile: Profil
                 break;
             }
         }
-        let skipped = client.worker.draws().tallies["skipped_district"].sum;
+        let skipped = <TpccWorker as Worker>::draws(&client.worker).tallies["skipped_district"].sum;
         let districts = client.worker.delivery().delivered().map(|(district, ..)| district).collect::<Vec<_>>();
         (skipped, districts, log.round_trips[&DELIVERY][0])
     };

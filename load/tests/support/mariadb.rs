@@ -60,7 +60,7 @@ fn start(program: &Path) -> MariaDb {
     let log = fs::File::create(file("log")).expect("the log file");
     let child = Command::new(program)
         .args(["--no-defaults", "--bind-address=127.0.0.1", "--skip-name-resolve"])
-        .args(["--innodb-buffer-pool-size=32M", "--innodb-flush-log-at-trx-commit=0"])
+        .args(["--innodb-buffer-pool-size=256M", "--innodb-flush-log-at-trx-commit=0"])
         .args([format!("--port={port}"), format!("--socket={}", file("socket"))])
         .args([format!("--datadir={}", file("data")), format!("--init-file={}", file("users.sql"))])
         .args([format!("--ssl-cert={}", file("server.crt")), format!("--ssl-key={}", file("server.key"))])

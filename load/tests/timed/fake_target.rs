@@ -3,7 +3,7 @@
 use crate::support;
 
 use nephoscope_load::target::postgres::{Batch, Connection, Dsn, Isolation};
-use nephoscope_load::target::{Statement, StatementId, TargetError, Value};
+use nephoscope_load::target::{SqlReply as _, SqlRow as _, Statement, StatementId, TargetError, Value};
 use serde_json::json;
 use std::time::{Duration, Instant};
 use support::fake::FakeTarget;
@@ -36,7 +36,7 @@ fn it_lets_in_answers_and_counts() {
     for connection in &mut connections {
         select(connection);
     }
-    let constants = connections[0].query("SELECT name, value::text FROM tpcc_constant").unwrap();
+    let constants = connections[0].query("SELECT name, value FROM tpcc_constant").unwrap();
     assert!(constants.contains(&vec![Some("warehouses".to_owned()), Some("7".to_owned())]), "{constants:?}");
     let unknown = connections[0].query("DROP TABLE everything").unwrap_err();
     assert!(matches!(&unknown, TargetError::Database { sqlstate, .. } if sqlstate == "0A000"), "{unknown}");

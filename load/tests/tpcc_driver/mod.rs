@@ -7,7 +7,7 @@ pub mod witness;
 use super::support::{self, Server};
 use nephoscope_load::target::Request as _;
 use nephoscope_load::target::postgres::{Batch, Connection, CopyWriter, Isolation};
-use nephoscope_load::target::{Dialect, Fill, TargetError};
+use nephoscope_load::target::{AdminSession, Dialect, Fill, TargetError};
 use nephoscope_load::workload::tpcc::constants::{STORED_CONSTANTS_QUERY, StoredConstants};
 use nephoscope_load::workload::tpcc::population::{Population, PopulationOptions};
 use nephoscope_load::workload::tpcc::profile::Profile;
@@ -93,9 +93,10 @@ pub fn workload_on(active: u32, profile: Profile, connection: &mut Connection, s
         profile,
         mix: Mix::Standard,
         wait_factor: None,
+        dialect: Dialect::Postgres,
     };
     let tpcc = Tpcc::new(options, &stored).unwrap();
-    for sql in tpcc.prepare() {
+    for sql in <Tpcc as Workload>::prepare(&tpcc) {
         connection.query(&sql).unwrap_or_else(|error| panic!("{error}: {sql}"));
     }
     tpcc
@@ -136,7 +137,7 @@ impl Client {
 
     pub fn draw(&mut self) -> OperationId {
         self.turn += 1;
-        self.worker.draw(self.index, self.turn - 1)
+        <TpccWorker as Worker>::draw(&mut self.worker, self.index, self.turn - 1)
     }
 }
 
@@ -155,7 +156,7 @@ fn carry_out(
 ) -> OperationId {
     let mut round_trips = 0;
     batch.clear();
-    let mut step = worker.step(None, batch).unwrap();
+    let mut step = <TpccWorker as Worker>::step(worker, None, batch).unwrap();
     loop {
         if let Step::Done(completion) = step {
             match completion {
@@ -169,7 +170,7 @@ fn carry_out(
         step = match connection.exchange(batch) {
             Ok(reply) => {
                 batch.clear();
-                worker.step(Some(reply), batch).unwrap()
+                <TpccWorker as Worker>::step(worker, Some(reply), batch).unwrap()
             }
             Err(TargetError::Database { sqlstate, message }) => {
                 assert!(sqlstate == "40001" || sqlstate == "40P01", "{sqlstate} {message}");
@@ -177,7 +178,7 @@ fn carry_out(
                 round_trips = 0;
                 connection.reset().unwrap();
                 batch.clear();
-                worker.step(None, batch).unwrap()
+                <TpccWorker as Worker>::step(worker, None, batch).unwrap()
             }
             Err(error) => panic!("{error}"),
         };
@@ -193,7 +194,7 @@ pub fn attempt(
 ) -> (OperationId, Result<Completion, String>) {
     let operation = client.draw();
     batch.clear();
-    let mut step = client.worker.step(None, batch);
+    let mut step = <TpccWorker as Worker>::step(&mut client.worker, None, batch);
     loop {
         match step {
             Ok(Step::Done(completion)) => return (operation, Ok(completion)),
@@ -203,9 +204,11 @@ pub fn attempt(
         step = match connection.exchange(batch) {
             Ok(reply) => {
                 batch.clear();
-                client.worker.step(Some(reply), batch)
+                <TpccWorker as Worker>::step(&mut client.worker, Some(reply), batch)
             }
-            Err(TargetError::Database { sqlstate, message }) if tpcc.missing_rows().contains(&sqlstate.as_str()) => {
+            Err(TargetError::Database { sqlstate, message })
+                if <Tpcc as Workload>::missing_rows(tpcc).contains(&sqlstate.as_str()) =>
+            {
                 return (operation, Err(format!("{sqlstate} {message}")));
             }
             Err(error) => panic!("{error}"),
@@ -220,12 +223,12 @@ pub fn drive(
     operations: u32,
     isolation: Isolation,
 ) -> Log {
-    connection.prepare(tpcc.statements(), isolation).unwrap();
+    connection.prepare(<Tpcc as Workload>::statements(tpcc), isolation).unwrap();
     let (mut client, mut batch, mut log) = (Client::new(tpcc, index, workers), Batch::new(), Log::default());
     for _ in 0..operations {
         operate(connection, &mut client, &mut batch, &mut log);
     }
-    log.draws = client.worker.draws();
+    log.draws = <TpccWorker as Worker>::draws(&client.worker);
     log
 }
 
@@ -248,14 +251,14 @@ pub fn drive_many(server: &Server, database: &str, tpcc: &Tpcc, workers: u32, ea
 pub fn drive_only(server: &Server, database: &str, tpcc: &Tpcc, only: OperationId, workers: &[u32], each: u32) -> Log {
     let terminal = |index: u32| {
         let mut connection = connect(server, database);
-        connection.prepare(tpcc.statements(), Isolation::ReadCommitted).unwrap();
+        connection.prepare(<Tpcc as Workload>::statements(tpcc), Isolation::ReadCommitted).unwrap();
         let (mut client, mut batch, mut log) =
             (Client::new(tpcc, index, 10 * WAREHOUSES), Batch::new(), Log::default());
         for _ in 0..each {
             while client.draw() != only {}
             carry_out(only, &mut connection, &mut client.worker, &mut batch, &mut log);
         }
-        log.draws = client.worker.draws();
+        log.draws = <TpccWorker as Worker>::draws(&client.worker);
         log
     };
     thread::scope(|scope| {
@@ -266,14 +269,16 @@ pub fn drive_only(server: &Server, database: &str, tpcc: &Tpcc, only: OperationI
     })
 }
 
-pub fn check(connection: &mut Connection, condition: &Condition) -> (i64, String) {
+pub fn check(connection: &mut impl AdminSession, condition: &Condition) -> (i64, String) {
     let row = connection.query(&condition.sql).unwrap_or_else(|error| panic!("{}: {error}", condition.number));
     (row[0][0].as_ref().unwrap().parse().unwrap(), row[0][1].clone().unwrap_or_default())
 }
 
 pub fn assert_all_hold(connection: &mut Connection, tpcc: &Tpcc, after_load: bool) {
     let began = Instant::now();
-    for condition in tpcc.conditions().iter().filter(|condition| after_load || !condition.only_after_load) {
+    for condition in
+        <Tpcc as Workload>::conditions(tpcc).iter().filter(|condition| after_load || !condition.only_after_load)
+    {
         let started = Instant::now();
         let (violations, example) = check(connection, condition);
         eprintln!("condition {:2}: {:?}", condition.number, started.elapsed());

@@ -1,8 +1,9 @@
 //! One session with a server, waiting for each answer.
 
-use super::batch::{Batch, PREPARE, Prepared, QUERY, with_question_marks};
+use super::batch::{Batch, PREPARE, Prepared, QUERY};
 use super::dsn::Dsn;
 use super::error::server_error;
+use super::marks::Marked;
 use super::packet::{Done, END, ERROR, LOCAL_INFILE, OK, Packet, Reader, damaged, write_packet};
 use super::reply::{MAX_COLUMNS, Reply, out_of_turn, wants_a_file};
 use super::row::Column;
@@ -123,13 +124,14 @@ impl Connection {
     }
 
     fn prepare_one(&mut self, sql: &str) -> Result<(Prepared, Vec<Column>), TargetError> {
-        self.send(PREPARE, with_question_marks(sql).as_bytes())?;
+        let Marked { sql, marks } = Marked::read(sql);
+        self.send(PREPARE, sql.as_bytes())?;
         let packet = self.receive(1)?;
         let mut reader = Reader(self.body(&packet));
-        let mut head = || {
+        let head = || {
             let (_, number) = (reader.u8().filter(|first| *first == OK)?, reader.u32()?);
             let (columns, parameters) = (reader.u16()?, reader.u16()?);
-            Some((Prepared { number, types: Vec::new(), parameters }, columns))
+            Some((Prepared { number, parameters, marks, ..Prepared::default() }, columns))
         };
         let (prepared, count) = head().ok_or_else(|| damaged("the answer to a statement to prepare"))?;
         let mut sequence = 1_u8;

@@ -4,7 +4,7 @@ use super::batch::Batch;
 use super::connection::Connection;
 use super::reply::Reply;
 use crate::target::link::Answers;
-use crate::target::{Poll, Request, Session, TargetError};
+use crate::target::{Poll, Request, Session, SqlBatch, TargetError};
 use std::os::fd::{AsFd, BorrowedFd};
 
 impl Session for Connection {

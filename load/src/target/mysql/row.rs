@@ -61,16 +61,18 @@ pub struct Row<'a> {
     nulls: &'a [u8],
     values: &'a [u8],
     columns: &'a [Column],
+    /// Columns before these, which were passed over.
+    passed: usize,
 }
 
 impl<'a> Row<'a> {
     pub(super) fn new(body: &'a [u8], columns: &'a [Column]) -> Self {
         let (nulls, values) = body.split_at_checked((columns.len() + 9) / 8).unwrap_or((&[], &[]));
-        Self { nulls, values, columns }
+        Self { nulls, values, columns, passed: 0 }
     }
 
     fn is_null(&self, column: usize) -> bool {
-        let bit = column + 2;
+        let bit = self.passed + column + 2;
         self.nulls.get(bit / 8).is_none_or(|byte| byte >> (bit % 8) & 1 == 1)
     }
 
@@ -80,13 +82,19 @@ impl<'a> Row<'a> {
         if self.is_null(column) {
             return None;
         }
+        let values = self.behind(column)?;
+        Some((of, values.get(..of.width(values)?)?))
+    }
+
+    /// The values behind the first `count` ones.
+    fn behind(&self, count: usize) -> Option<&'a [u8]> {
         let mut values = self.values;
-        for (index, before) in self.columns[..column].iter().enumerate() {
+        for (index, before) in self.columns.get(..count)?.iter().enumerate() {
             if !self.is_null(index) {
                 values = values.get(before.width(values)?..)?;
             }
         }
-        Some((of, values.get(..of.width(values)?)?))
+        Some(values)
     }
 
     /// A value behind its length.
@@ -120,17 +128,33 @@ impl<'a> SqlRow<'a> for Row<'a> {
         std::str::from_utf8(self.counted(column, |of| of.is_text() && !of.is_binary)?).ok()
     }
 
+    fn after(&self, columns: usize) -> Self {
+        let rest = self.columns.get(columns..).unwrap_or(&[]);
+        let values = self.behind(columns).unwrap_or(&[]);
+        Self { values, columns: rest, passed: self.passed + columns, ..*self }
+    }
+
     fn bytes(&self, column: usize) -> Option<&'a [u8]> {
         self.counted(column, |of| of.is_text() && of.is_binary)
     }
 
     fn numeric(&self, column: usize, scale: u8) -> Option<i64> {
         let text = self.counted(column, |of| matches!(of.kind, kind::NEWDECIMAL | kind::DECIMAL))?;
-        let text = std::str::from_utf8(text).ok()?;
-        let (whole, fraction) = text.split_once('.').unwrap_or((text, ""));
-        let fraction = fraction.trim_end_matches('0');
-        let missing = usize::from(scale).checked_sub(fraction.len())?;
-        format!("{whole}{fraction}{}", "0".repeat(missing)).parse().ok()
+        let (sign, digits) = text.strip_prefix(b"-").map_or((1, text), |digits| (-1, digits));
+        let (mut unscaled, mut places) = (0_i64, None);
+        for byte in digits {
+            match (byte, places) {
+                (b'.', None) => places = Some(0),
+                (b'0', Some(_)) if places == Some(scale) => {}
+                (b'0'..=b'9', _) if places != Some(scale) => {
+                    unscaled = unscaled.checked_mul(10)?.checked_add(i64::from(byte - b'0') * sign)?;
+                    places = places.map(|places| places + 1);
+                }
+                _ => return None,
+            }
+        }
+        let missing = u32::from(scale - places.unwrap_or(0));
+        unscaled.checked_mul(10_i64.checked_pow(missing)?).filter(|_| !digits.is_empty())
     }
 }
 
@@ -167,6 +191,25 @@ mod tests {
         assert_eq!([0, 1, 2, 4].map(|scale| row.numeric(4, scale)), [None, Some(-123), Some(-1_230), Some(-123_000)]);
         assert_eq!((row.bytes(5), row.text(5), row.bytes(6)), (Some(&[0xFF, 0][..]), None, None));
         assert_eq!((row.text(6), row.text(7)), (Some("ok"), None));
+        assert_eq!((row.is_text(6, "ok"), row.is_text(6, "OK"), row.is_text(5, "ok")), (Some(true), Some(false), None));
+        let rest = row.after(1).after(3);
+        assert_eq!((rest.numeric(0, 2), rest.text(2), rest.text(3)), (Some(-1_230), Some("ok"), None));
+        assert_eq!((row.after(1).text(0), row.after(8).i32(0)), (None, None));
+        for (text, scale, expected) in [
+            ("0.5", 0, None),
+            ("7.0", 0, Some(7)),
+            ("7", 2, Some(700)),
+            ("-0.01", 2, Some(-1)),
+            ("-9223372036854775808", 0, Some(i64::MIN)),
+            ("9223372036854775808", 0, None),
+            ("1.2.3", 4, None),
+            ("", 0, None),
+            ("x", 0, None),
+        ] {
+            let body = [&[0, u8::try_from(text.len()).unwrap()][..], text.as_bytes()].concat();
+            let columns = [column(kind::NEWDECIMAL, false, true)];
+            assert_eq!(Row::new(&body, &columns).numeric(0, scale), expected, "{text}");
+        }
         for cut in 0..body.len() {
             let cut = Row::new(&body[..cut], &columns);
             assert_eq!((cut.text(6), cut.numeric(0, 0)), (None, None));

@@ -2,7 +2,6 @@
 
 use super::packet::write_bytes;
 use crate::target::Value;
-use std::fmt::Write as _;
 use std::io::Write as _;
 
 /// Types of columns and parameters.
@@ -29,7 +28,7 @@ pub(super) mod kind {
     pub(in crate::target::mysql) const STRING: u8 = 0xFE;
 }
 
-const NO_ARRAYS: &str = "no statement for MySQL has an array";
+const NO_ARRAYS: &str = "a statement has elements of arrays alone";
 
 /// The type under which a value is sent; `None` for NULL, which is sent as a bit.
 pub(super) fn type_of(value: &Value<'_>) -> Option<u8> {
@@ -105,13 +104,13 @@ fn write_text(value: &Value<'_>, out: &mut Vec<u8>) {
                 write!(out, ".{:0width$}", digits % power, width = usize::from(scale)).expect(WRITES);
             }
         }
-        Value::TimestampMicros(unix) => out.extend_from_slice(date_and_time(unix).as_bytes()),
+        Value::TimestampMicros(unix) => write_date_and_time(unix, out),
         _ => unreachable!("texts and bytes are written as they are; {NO_ARRAYS}"),
     }
 }
 
 /// `2026-11-28 13:00:00.000000`, in UTC.
-fn date_and_time(unix_us: i64) -> String {
+fn write_date_and_time(unix_us: i64, out: &mut Vec<u8>) {
     const DAY_US: i64 = 86_400_000_000;
     let (days, rest) = (unix_us.div_euclid(DAY_US), unix_us.rem_euclid(DAY_US));
     // Days since 0000-03-01 of the Gregorian calendar, in eras of 400 years: a year ends with its leap day.
@@ -123,16 +122,14 @@ fn date_and_time(unix_us: i64) -> String {
     let day = day_of_year - (153 * month + 2) / 5 + 1;
     let (year, month) = (year + era * 400 + i64::from(month >= 10), if month < 10 { month + 3 } else { month - 9 });
     let (seconds, fraction) = (rest / 1_000_000, rest % 1_000_000);
-    let mut text = String::new();
     write!(
-        text,
+        out,
         "{year:04}-{month:02}-{day:02} {:02}:{:02}:{:02}.{fraction:06}",
         seconds / 3_600,
         seconds / 60 % 60,
         seconds % 60
     )
-    .expect("a String takes everything");
-    text
+    .expect("a vector takes everything");
 }
 
 #[cfg(test)]

@@ -205,6 +205,10 @@ impl SqlBatch for Batch {
     fn commit(&mut self) {
         self.commit();
     }
+
+    fn rollback(&mut self) {
+        self.rollback();
+    }
 }
 
 #[cfg(test)]

@@ -68,33 +68,6 @@ impl Reply {
         }
     }
 
-    /// Number of rows the n-th `execute` returned.
-    #[must_use]
-    pub fn row_count(&self, execute: usize) -> usize {
-        self.answers.get(execute).map_or(0, |answer| answer.rows.len())
-    }
-
-    /// Rows affected, from the command tag (`UPDATE 3` is 3).
-    #[must_use]
-    pub fn affected(&self, execute: usize) -> u64 {
-        self.answers.get(execute).map_or(0, |answer| answer.affected)
-    }
-
-    /// The `row`-th row of the n-th `execute`; `None` past the end.
-    #[must_use]
-    pub fn row(&self, execute: usize, row: usize) -> Option<Row<'_>> {
-        self.rows(execute).nth(row)
-    }
-
-    /// The rows of the n-th `execute`.
-    pub fn rows(&self, execute: usize) -> impl Iterator<Item = Row<'_>> {
-        let answer = self.answers.get(execute);
-        let types = answer.map_or(&[][..], |answer| &self.columns[usize::from(answer.statement.0)]);
-        let bodies = answer.map_or(&[][..], |answer| &self.rows[answer.rows.clone()]);
-        // A body without a column count has no columns.
-        bodies.iter().map(move |body| Row { fields: self.inbox.get(body).get(2..).unwrap_or(&[]), types })
-    }
-
     /// Sets the column types of the statement that follows those already known.
     pub(in crate::target) fn push_columns(&mut self, types: Vec<u32>) {
         self.columns.push(types);
@@ -145,15 +118,23 @@ impl SqlReply for Reply {
     type Row<'a> = Row<'a>;
 
     fn row_count(&self, execute: usize) -> usize {
-        self.row_count(execute)
+        self.answers.get(execute).map_or(0, |answer| answer.rows.len())
     }
 
     fn affected(&self, execute: usize) -> u64 {
-        self.affected(execute)
+        self.answers.get(execute).map_or(0, |answer| answer.affected)
     }
 
     fn row(&self, execute: usize, row: usize) -> Option<Row<'_>> {
-        self.row(execute, row)
+        self.rows(execute).nth(row)
+    }
+
+    fn rows(&self, execute: usize) -> impl Iterator<Item = Row<'_>> {
+        let answer = self.answers.get(execute);
+        let types = answer.map_or(&[][..], |answer| &self.columns[usize::from(answer.statement.0)]);
+        let bodies = answer.map_or(&[][..], |answer| &self.rows[answer.rows.clone()]);
+        // A body without a column count has no columns.
+        bodies.iter().map(move |body| Row { fields: self.inbox.get(body).get(2..).unwrap_or(&[]), types })
     }
 }
 
@@ -247,52 +228,6 @@ pub struct Row<'a> {
 }
 
 impl<'a> Row<'a> {
-    /// The columns behind this many: cheaper where several of them are read. Without any, if there are not so many.
-    #[must_use]
-    pub fn after(&self, columns: usize) -> Self {
-        let mut fields = self.fields;
-        for _ in 0..columns {
-            fields = skip_field(fields).unwrap_or(&[]);
-        }
-        Self { fields, types: self.types.get(columns..).unwrap_or(&[]) }
-    }
-
-    /// An integer that fits: `int4`, `int2`, or `int8`, which CockroachDB makes of integer arithmetic.
-    #[must_use]
-    pub fn i32(&self, column: usize) -> Option<i32> {
-        i32::try_from(self.integer(column, &[INT4_OID, INT2_OID, INT8_OID])?).ok()
-    }
-
-    /// `int8` (or narrower).
-    #[must_use]
-    pub fn i64(&self, column: usize) -> Option<i64> {
-        self.integer(column, &[INT8_OID, INT4_OID, INT2_OID])
-    }
-
-    /// `text`, `varchar`, `char`.
-    #[must_use]
-    pub fn text(&self, column: usize) -> Option<&'a str> {
-        std::str::from_utf8(self.field(column, &[TEXT_OID, VARCHAR_OID, BPCHAR_OID])?).ok()
-    }
-
-    /// Whether a column that [`Row::text`] reads is this text.
-    #[must_use]
-    pub fn is_text(&self, column: usize, text: &str) -> Option<bool> {
-        Some(self.field(column, &[TEXT_OID, VARCHAR_OID, BPCHAR_OID])? == text.as_bytes())
-    }
-
-    /// `bytea`.
-    #[must_use]
-    pub fn bytes(&self, column: usize) -> Option<&'a [u8]> {
-        self.field(column, &[BYTEA_OID])
-    }
-
-    /// `numeric` as an integer scaled by `10^scale`; `None` when it has more digits behind the point than `scale`.
-    #[must_use]
-    pub fn numeric(&self, column: usize, scale: u8) -> Option<i64> {
-        numeric::decode(self.field(column, &[NUMERIC_OID])?, scale)
-    }
-
     fn integer(&self, column: usize, types: &[u32]) -> Option<i64> {
         let bytes = self.field(column, types)?;
         match bytes.len() {
@@ -313,24 +248,38 @@ impl<'a> Row<'a> {
 }
 
 impl<'a> SqlRow<'a> for Row<'a> {
+    /// `int4`, `int2`, or `int8`, which CockroachDB makes of integer arithmetic.
     fn i32(&self, column: usize) -> Option<i32> {
-        self.i32(column)
+        i32::try_from(self.integer(column, &[INT4_OID, INT2_OID, INT8_OID])?).ok()
     }
 
     fn i64(&self, column: usize) -> Option<i64> {
-        self.i64(column)
+        self.integer(column, &[INT8_OID, INT4_OID, INT2_OID])
     }
 
+    /// `text`, `varchar`, `char`.
     fn text(&self, column: usize) -> Option<&'a str> {
-        self.text(column)
+        std::str::from_utf8(self.field(column, &[TEXT_OID, VARCHAR_OID, BPCHAR_OID])?).ok()
+    }
+
+    fn is_text(&self, column: usize, text: &str) -> Option<bool> {
+        Some(self.field(column, &[TEXT_OID, VARCHAR_OID, BPCHAR_OID])? == text.as_bytes())
+    }
+
+    fn after(&self, columns: usize) -> Self {
+        let mut fields = self.fields;
+        for _ in 0..columns {
+            fields = skip_field(fields).unwrap_or(&[]);
+        }
+        Self { fields, types: self.types.get(columns..).unwrap_or(&[]) }
     }
 
     fn bytes(&self, column: usize) -> Option<&'a [u8]> {
-        self.bytes(column)
+        self.field(column, &[BYTEA_OID])
     }
 
     fn numeric(&self, column: usize, scale: u8) -> Option<i64> {
-        self.numeric(column, scale)
+        numeric::decode(self.field(column, &[NUMERIC_OID])?, scale)
     }
 }
 

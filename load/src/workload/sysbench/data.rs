@@ -174,8 +174,7 @@ impl Dataset for SbtestData {
 
     fn index(&self, dialect: Dialect) -> Vec<String> {
         let keys = self.tables.iter().filter_map(|table| table.key_sql(dialect));
-        // MySQL has no such clause, and does not read MariaDB's comments.
-        let unless_there = if dialect == Dialect::Mysql { "/*M! IF NOT EXISTS */" } else { "IF NOT EXISTS" };
+        let unless_there = dialect.unless_index_exists();
         let secondary = |number| format!("CREATE INDEX {unless_there} k_{number} ON sbtest{number} (k)");
         keys.chain((1..=self.size.count).map(secondary)).collect()
     }

@@ -5,13 +5,14 @@
 //! workload.
 
 use super::random::{NonUniform, Purpose, Stream};
+use crate::target::Dialect;
 use std::collections::BTreeMap;
 
 /// Version of the population: raised when the same seed would no longer give the same rows.
 pub const POPULATION_VERSION: i64 = 1;
 
 /// Reads what [`StoredConstants::from_rows`] takes: two columns, name and value, as text.
-pub const STORED_CONSTANTS_QUERY: &str = "SELECT name, value::text FROM tpcc_constant";
+pub const STORED_CONSTANTS_QUERY: &str = "SELECT name, value FROM tpcc_constant";
 
 /// Whether `C_run` may be used on data loaded with `c_load`: the distance is within 65..=119, and neither 96 nor 112.
 #[must_use]
@@ -59,9 +60,11 @@ impl StoredConstants {
 
     /// The statement that stores them, last of the load: without the row, the data set is not complete.
     #[must_use]
-    pub fn insert_sql(&self) -> String {
-        let values = self.rows().map(|(name, value)| format!("('{name}', {value})"));
-        format!("INSERT INTO tpcc_constant (name, value) VALUES {} ON CONFLICT (name) DO NOTHING", values.join(", "))
+    pub fn insert_sql(&self, dialect: Dialect) -> String {
+        let (ignore, or_nothing) =
+            if dialect == Dialect::Mysql { (" IGNORE", "") } else { ("", " ON CONFLICT (name) DO NOTHING") };
+        let values = self.rows().map(|(name, value)| format!("('{name}', {value})")).join(", ");
+        format!("INSERT{ignore} INTO tpcc_constant (name, value) VALUES {values}{or_nothing}")
     }
 
     /// The rows themselves.

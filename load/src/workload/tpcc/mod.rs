@@ -38,7 +38,7 @@ pub use operations::{
 };
 
 use super::{AuditLine, Condition, Draws, ServerCounter, Waits, Worker, Workload};
-use crate::target::Statement;
+use crate::target::{Dialect, SqlSession, Statement};
 use constants::{RunConstants, StoredConstants};
 use profile::Profile;
 use std::collections::BTreeMap;
@@ -64,6 +64,8 @@ pub struct TpccOptions {
     pub mix: Mix,
     /// Keying and think times are multiplied by it; `None`: there are none.
     pub wait_factor: Option<f64>,
+    /// What the server speaks.
+    pub dialect: Dialect,
 }
 
 /// The workload.
@@ -76,6 +78,7 @@ pub struct Tpcc {
     profile: Profile,
     mix: Mix,
     wait_factor: Option<f64>,
+    dialect: Dialect,
     defers: bool,
     constants: RunConstants,
     data_seed: u64,
@@ -110,10 +113,11 @@ impl Tpcc {
             profile: options.profile,
             mix: options.mix,
             wait_factor: options.wait_factor,
+            dialect: options.dialect,
             defers: false,
             constants: RunConstants::draw(options.seed, stored.c_load),
             data_seed: stored.seed,
-            statements: statements::all(options.profile),
+            statements: statements::all(options.profile, options.dialect),
         })
     }
 
@@ -134,12 +138,12 @@ impl Tpcc {
     pub fn tpcc_worker(&self, clients: u32) -> TpccWorker {
         let layout = self.layout(clients);
         let terminals = Terminals::new(self.seed, layout, &self.constants).with_mix(self.mix);
-        TpccWorker::new(layout, terminals, Tallies::new(layout, self.constants), self.clock, self.profile)
-            .with_deferred(self.defers)
+        let tallies = Tallies::new(layout, self.constants);
+        TpccWorker::new(layout, terminals, tallies, self.clock, (self.profile, self.dialect)).with_deferred(self.defers)
     }
 }
 
-impl Workload for Tpcc {
+impl<S: SqlSession> Workload<S> for Tpcc {
     fn operations(&self) -> &'static [&'static str] {
         if self.defers { &OPERATIONS_DEFERRED } else { &OPERATIONS }
     }
@@ -157,7 +161,7 @@ impl Workload for Tpcc {
         if self.profile < Profile::Pipelined { &[] } else { &["23502", "22012"] }
     }
 
-    fn worker(&self, clients: u32) -> Box<dyn Worker> {
+    fn worker(&self, clients: u32) -> Box<dyn Worker<S>> {
         Box::new(self.tpcc_worker(clients))
     }
 
@@ -184,14 +188,14 @@ impl Workload for Tpcc {
     }
 
     fn conditions(&self) -> Vec<Condition> {
-        conditions::conditions(self.warehouses)
+        conditions::conditions(self.warehouses, self.dialect)
     }
 
     fn server_counters(&self) -> Vec<ServerCounter> {
         vec![
             ServerCounter {
                 name: "sum_d_next_o_id",
-                sql: "SELECT sum(d_next_o_id)::int8 FROM district".to_owned(),
+                sql: format!("SELECT {} FROM district", self.dialect.integer("sum(d_next_o_id)")),
                 operation: NEW_ORDER,
                 each: 1,
             },

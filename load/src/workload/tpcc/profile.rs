@@ -28,10 +28,15 @@ impl Profile {
     /// All of them, from the most round trips to the least.
     pub const ALL: [Self; 4] = [Self::Chatty, Self::Batched, Self::Pipelined, Self::Proc];
 
-    /// Whether servers of `dialect` take its statements: functions are written in PostgreSQL's own language.
+    /// Whether servers of `dialect` take its statements: functions are written in PostgreSQL's own language, and MySQL
+    /// has neither arrays nor UPDATE ... RETURNING.
     #[must_use]
     pub fn is_of(self, dialect: Dialect) -> bool {
-        self != Self::Proc || dialect == Dialect::Postgres
+        match dialect {
+            Dialect::Postgres => true,
+            Dialect::Cockroachdb | Dialect::Yugabytedb => self != Self::Proc,
+            Dialect::Mysql => self == Self::Chatty,
+        }
     }
 
     /// As a spec writes it.

@@ -182,17 +182,18 @@ pub const ITEM: Table = Table {
 pub const TABLES: [&Table; 9] =
     [&STOCK, &ORDER_LINE, &CUSTOMER, &HISTORY, &ORDERS, &NEW_ORDER, &DISTRICT, &WAREHOUSE, &ITEM];
 
-const CONSTANTS: [&str; 2] = [
-    "DROP TABLE IF EXISTS tpcc_constant CASCADE",
-    "CREATE TABLE tpcc_constant (name text PRIMARY KEY, value int8 NOT NULL)",
-];
-
 /// Statements that replace all tables by empty ones.
 #[must_use]
 pub fn create(dialect: Dialect) -> Vec<String> {
     let drops = TABLES.iter().map(|table| table.drop_sql());
     let creates = TABLES.iter().map(|table| table.create_sql(dialect));
-    drops.chain(creates).chain(CONSTANTS.map(str::to_owned)).collect()
+    // MySQL's keys have a length.
+    let columns = ["name varchar(30) PRIMARY KEY, value", &dialect.column("int8 NOT NULL")].join(" ");
+    let constants = [
+        "DROP TABLE IF EXISTS tpcc_constant CASCADE".to_owned(),
+        format!("CREATE TABLE tpcc_constant ({columns}){}", dialect.table_options()),
+    ];
+    drops.chain(creates).chain(constants).collect()
 }
 
 /// Keys and indexes, largest first: none depends on another, so they may be built in parallel.
@@ -202,11 +203,13 @@ pub fn create(dialect: Dialect) -> Vec<String> {
 #[must_use]
 pub fn index(dialect: Dialect) -> Vec<String> {
     let keys = [&ORDER_LINE, &STOCK, &CUSTOMER, &ORDERS, &NEW_ORDER, &ITEM, &DISTRICT, &WAREHOUSE];
+    let unless_there = dialect.unless_index_exists();
     let secondary = [
-        "CREATE INDEX IF NOT EXISTS customer_name ON customer (c_w_id, c_d_id, c_last, c_first, c_id)",
-        "CREATE UNIQUE INDEX IF NOT EXISTS orders_customer ON orders (o_w_id, o_d_id, o_c_id, o_id)",
+        ("INDEX", "customer_name ON customer (c_w_id, c_d_id, c_last, c_first, c_id)"),
+        ("UNIQUE INDEX", "orders_customer ON orders (o_w_id, o_d_id, o_c_id, o_id)"),
     ];
-    keys.iter().filter_map(|table| table.key_sql(dialect)).chain(secondary.map(str::to_owned)).collect()
+    let secondary = secondary.map(|(kind, index)| format!("CREATE {kind} {unless_there} {index}"));
+    keys.iter().filter_map(|table| table.key_sql(dialect)).chain(secondary).collect()
 }
 
 /// The ten foreign keys, for those who want them; they need the primary keys.

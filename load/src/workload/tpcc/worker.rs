@@ -6,7 +6,7 @@ use super::profile::Profile;
 use super::tally::{Quantity, Tallies};
 use super::terminals::{Layout, Terminals};
 use super::transactions::{Delivery, NewOrder, OrderStatus, Payment, Performance, StockLevel};
-use crate::target::postgres::{Batch, Reply};
+use crate::target::{Dialect, SqlSession};
 use crate::workload::{Completion, DataError, Draws, OperationId, Step, Worker};
 use std::time::{SystemTime, UNIX_EPOCH};
 
@@ -61,7 +61,13 @@ pub struct TpccWorker {
 }
 
 impl TpccWorker {
-    pub(super) fn new(layout: Layout, terminals: Terminals, tallies: Tallies, clock: Clock, profile: Profile) -> Self {
+    pub(super) fn new(
+        layout: Layout,
+        terminals: Terminals,
+        tallies: Tallies,
+        clock: Clock,
+        (profile, dialect): (Profile, Dialect),
+    ) -> Self {
         Self {
             terminals,
             clock,
@@ -71,11 +77,11 @@ impl TpccWorker {
             number: 0,
             now_micros: 0,
             tallies,
-            new_order: Performance::new(profile),
-            payment: Performance::new(profile),
-            order_status: Performance::new(profile),
-            delivery: Performance::new(profile),
-            stock_level: Performance::new(profile),
+            new_order: Performance::new(profile, dialect),
+            payment: Performance::new(profile, dialect),
+            order_status: Performance::new(profile, dialect),
+            delivery: Performance::new(profile, dialect),
+            stock_level: Performance::new(profile, dialect),
         }
     }
 
@@ -120,6 +126,10 @@ impl TpccWorker {
         &self.stock_level.state
     }
 
+    fn only_queues(&self) -> bool {
+        self.defers && self.operation == DELIVERY
+    }
+
     /// Counts what only the database's answers tell.
     fn count_answers(&mut self) {
         let rows_by_name = match self.operation {
@@ -139,7 +149,7 @@ impl TpccWorker {
     }
 }
 
-impl Worker for TpccWorker {
+impl<S: SqlSession> Worker<S> for TpccWorker {
     fn draw(&mut self, client: u32, turn: u64) -> OperationId {
         self.operation = self.terminals.draw(client, turn);
         self.number = turn as i64 * i64::from(self.layout.clients()) + i64::from(client);
@@ -147,8 +157,8 @@ impl Worker for TpccWorker {
         self.operation
     }
 
-    fn step(&mut self, reply: Option<&Reply>, batch: &mut Batch) -> Result<Step, DataError> {
-        if self.queues() {
+    fn step(&mut self, reply: Option<&S::Reply>, batch: &mut S::Request) -> Result<Step, DataError> {
+        if self.only_queues() {
             return Ok(Step::Done(Completion::Committed));
         }
         if reply.is_none() {
@@ -169,7 +179,7 @@ impl Worker for TpccWorker {
     }
 
     fn queues(&self) -> bool {
-        self.defers && self.operation == DELIVERY
+        self.only_queues()
     }
 
     fn draw_deferred(&mut self, client: u32, turn: u64) -> OperationId {

@@ -118,9 +118,9 @@ impl Dataset for Population {
         schema::index(dialect)
     }
 
-    fn finish(&self, _: Dialect) -> Vec<String> {
+    fn finish(&self, dialect: Dialect) -> Vec<String> {
         let mut statements = if self.options.foreign_keys { schema::foreign_keys() } else { Vec::new() };
-        statements.push(self.constants.insert_sql());
+        statements.push(self.constants.insert_sql(dialect));
         statements
     }
 }

@@ -7,13 +7,15 @@
 //! warehouse and item; new_order by district, customer last), so that transactions wait but do not deadlock.
 
 mod functions;
+mod mysql;
 mod texts;
 
 pub use functions::functions;
 pub use texts::Query;
 
+use super::input::MAX_LINES;
 use super::profile::Profile;
-use crate::target::{Statement, StatementId};
+use crate::target::{Dialect, Statement, StatementId};
 use texts::{ALL, stock_sql};
 
 /// Stocks of an order with the district's own information: a statement for each district, since a column cannot be a
@@ -71,15 +73,35 @@ pub fn stock(profile: Profile, district: i32) -> StatementId {
     StatementId(PLACES[profile as usize].1 + district.unsigned_abs() as u16 - 1)
 }
 
+/// The statement that inserts so many order lines. Without arrays each number of them has its own: the most as all
+/// others have it, the less behind the stocks.
+///
+/// # Panics
+/// If no order has so many.
+#[must_use]
+pub fn lines(profile: Profile, dialect: Dialect, count: usize) -> StatementId {
+    if dialect != Dialect::Mysql || count == MAX_LINES {
+        return Query::NewOrderInsertLines.id(profile);
+    }
+    let place = mysql::FEWER_LINES.iter().position(|(lines, _)| *lines == count).expect("an order has 4 to 15 lines");
+    StatementId(PLACES[profile as usize].1 + (STOCK_NAMES.len() + place) as u16)
+}
+
 /// All statements of `profile` by [`StatementId`].
 #[must_use]
-pub fn all(profile: Profile) -> Vec<Statement> {
+pub fn all(profile: Profile, dialect: Dialect) -> Vec<Statement> {
+    let is_mysql = dialect == Dialect::Mysql;
     let text = |&(query, name): &(Query, &'static str)| {
-        let sql = query.sql(profile)?.to_owned();
-        Some(Statement { name, sql })
+        let sql = query.sql(profile)?;
+        Some(Statement { name, sql: if is_mysql { mysql::sql(query, sql) } else { sql.to_owned() } })
     };
-    let stock = |(&name, district)| Some(Statement { name, sql: stock_sql(profile, district)? });
-    ALL.iter().filter_map(text).chain(STOCK_NAMES.iter().zip(1..).filter_map(stock)).collect()
+    let stock = |(&name, district)| {
+        let sql = if is_mysql { Some(mysql::stock_sql(district)) } else { stock_sql(profile, district) };
+        Some(Statement { name, sql: sql? })
+    };
+    let fewer = |&(count, name)| Statement { name, sql: mysql::insert_lines_sql(count) };
+    let fewer = is_mysql.then_some(mysql::FEWER_LINES).into_iter().flat_map(move |all| all.iter().map(fewer));
+    ALL.iter().filter_map(text).chain(STOCK_NAMES.iter().zip(1..).filter_map(stock)).chain(fewer).collect()
 }
 
 #[cfg(test)]
@@ -90,7 +112,7 @@ mod tests {
     #[test]
     fn identifiers_point_at_their_statements() {
         for profile in Profile::ALL {
-            let all = all(profile);
+            let all = all(profile, Dialect::Postgres);
             let sent = ALL.iter().filter_map(|&(query, name)| Some((query, name, query.sql(profile)?)));
             for (query, name, sql) in sent {
                 let statement = &all[usize::from(query.id(profile).0)];
@@ -107,7 +129,7 @@ mod tests {
     #[test]
     fn names_are_unique_and_statements_have_one_line() {
         for profile in Profile::ALL {
-            let all = all(profile);
+            let all = all(profile, Dialect::Postgres);
             let names: BTreeSet<&str> = all.iter().map(|statement| statement.name).collect();
             assert_eq!(names.len(), all.len());
             assert!(all.iter().all(|statement| !statement.sql.contains(['\n', ';'])));

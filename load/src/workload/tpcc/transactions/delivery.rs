@@ -5,7 +5,7 @@
 
 use super::script::{Act::Begin, Act::Do, Act::End, Answer, Outbox, Script, Transaction};
 use super::{column, money};
-use crate::target::Value;
+use crate::target::{SqlBatch, SqlReply, SqlRow, Value};
 use crate::workload::DataError;
 use crate::workload::tpcc::input::DeliveryInput;
 use crate::workload::tpcc::population::DISTRICTS;
@@ -93,7 +93,7 @@ impl Transaction for Delivery {
         }
     }
 
-    fn send(&mut self, task: Task, nth: usize, input: &DeliveryInput, out: &mut Outbox<'_>) {
+    fn send(&mut self, task: Task, nth: usize, input: &DeliveryInput, out: &mut Outbox<'_, impl SqlBatch>) {
         let (warehouse, carrier) = (Value::I32(input.warehouse), Value::I32(input.carrier));
         let now = Value::TimestampMicros(self.now_micros);
         let districts = Value::I32Array(&self.districts[..self.count]);
@@ -124,7 +124,13 @@ impl Transaction for Delivery {
         }
     }
 
-    fn read(&mut self, task: Task, nth: usize, _input: &DeliveryInput, answer: Answer<'_>) -> Result<(), DataError> {
+    fn read(
+        &mut self,
+        task: Task,
+        nth: usize,
+        _input: &DeliveryInput,
+        answer: Answer<'_, impl SqlReply>,
+    ) -> Result<(), DataError> {
         match task {
             OldestOfDistrict => self.read_oldest_of_district(nth, answer),
             Oldest => self.read_oldest(answer),
@@ -154,7 +160,7 @@ impl Delivery {
         (0..self.count).map(delivered)
     }
 
-    fn read_oldest_of_district(&mut self, nth: usize, answer: Answer<'_>) -> Result<(), DataError> {
+    fn read_oldest_of_district(&mut self, nth: usize, answer: Answer<'_, impl SqlReply>) -> Result<(), DataError> {
         if let Some(row) = answer.rows().next() {
             self.districts[self.count] = i32::try_from(nth + 1).expect("ten districts");
             self.orders[self.count] = column(row.i32(0), "no_o_id")?;
@@ -163,7 +169,7 @@ impl Delivery {
         Ok(())
     }
 
-    fn read_oldest(&mut self, answer: Answer<'_>) -> Result<(), DataError> {
+    fn read_oldest(&mut self, answer: Answer<'_, impl SqlReply>) -> Result<(), DataError> {
         self.make_room(answer)?;
         for (index, row) in answer.rows().enumerate() {
             self.districts[index] = column(row.i32(0), "no_d_id")?;
@@ -172,7 +178,7 @@ impl Delivery {
         Ok(())
     }
 
-    fn make_room(&mut self, answer: Answer<'_>) -> Result<(), DataError> {
+    fn make_room(&mut self, answer: Answer<'_, impl SqlReply>) -> Result<(), DataError> {
         self.count = answer.row_count();
         if self.count > MAX_DISTRICTS {
             return Err(DataError(format!("{} oldest orders in ten districts", self.count)));
@@ -180,7 +186,7 @@ impl Delivery {
         Ok(())
     }
 
-    fn read_sums(&mut self, answer: Answer<'_>) -> Result<(), DataError> {
+    fn read_sums(&mut self, answer: Answer<'_, impl SqlReply>) -> Result<(), DataError> {
         for row in answer.rows() {
             let place = self.place(column(row.i32(0), "ol_d_id")?)?;
             self.amounts_cents[place] = column(row.numeric(1, 2), "sum(ol_amount)")?;
@@ -188,7 +194,7 @@ impl Delivery {
         self.check_count(answer, "orders have lines")
     }
 
-    fn read_orders(&mut self, answer: Answer<'_>) -> Result<(), DataError> {
+    fn read_orders(&mut self, answer: Answer<'_, impl SqlReply>) -> Result<(), DataError> {
         self.lines = 0;
         for row in answer.rows() {
             let place = self.place(column(row.i32(0), "o_d_id")?)?;
@@ -200,7 +206,7 @@ impl Delivery {
     }
 
     /// A row for each district that had a new order; what is missing of the order is NULL.
-    fn read_delivered(&mut self, answer: Answer<'_>) -> Result<(), DataError> {
+    fn read_delivered(&mut self, answer: Answer<'_, impl SqlReply>) -> Result<(), DataError> {
         self.make_room(answer)?;
         for (index, row) in answer.rows().enumerate() {
             self.districts[index] = column(row.i32(0), "no_d_id")?;
@@ -219,7 +225,7 @@ impl Delivery {
         place.ok_or_else(|| DataError(format!("unexpected district {district}")))
     }
 
-    fn check_count(&self, answer: Answer<'_>, what: &str) -> Result<(), DataError> {
+    fn check_count(&self, answer: Answer<'_, impl SqlReply>, what: &str) -> Result<(), DataError> {
         if answer.row_count() == self.count {
             return Ok(());
         }

@@ -2,7 +2,7 @@
 
 use super::column;
 use super::script::{Act::Begin, Act::Do, Act::End, Answer, Outbox, Script, Transaction};
-use crate::target::Value;
+use crate::target::{SqlBatch, SqlReply, SqlRow, Value};
 use crate::workload::DataError;
 use crate::workload::tpcc::input::{Line, MAX_LINES, NewOrderInput, UNUSED_ITEM};
 use crate::workload::tpcc::profile::Profile;
@@ -149,7 +149,7 @@ impl Transaction for NewOrder {
         }
     }
 
-    fn send(&mut self, task: Task, nth: usize, input: &NewOrderInput, out: &mut Outbox<'_>) {
+    fn send(&mut self, task: Task, nth: usize, input: &NewOrderInput, out: &mut Outbox<'_, impl SqlBatch>) {
         let (warehouse, district) = (Value::I32(input.warehouse), Value::I32(input.district));
         let (order, customer) = (Value::I32(self.order), Value::I32(input.customer));
         match task {
@@ -185,7 +185,13 @@ impl Transaction for NewOrder {
         }
     }
 
-    fn read(&mut self, task: Task, _nth: usize, input: &NewOrderInput, answer: Answer<'_>) -> Result<(), DataError> {
+    fn read(
+        &mut self,
+        task: Task,
+        _nth: usize,
+        input: &NewOrderInput,
+        answer: Answer<'_, impl SqlReply>,
+    ) -> Result<(), DataError> {
         match task {
             District => {
                 let row = answer.first_row("district")?;
@@ -225,7 +231,7 @@ impl Transaction for NewOrder {
 
 /// Answers.
 impl NewOrder {
-    fn read_items(&mut self, input: &NewOrderInput, answer: Answer<'_>) -> Result<(), DataError> {
+    fn read_items(&mut self, input: &NewOrderInput, answer: Answer<'_, impl SqlReply>) -> Result<(), DataError> {
         for row in answer.rows() {
             let id = column(row.i32(0), "i_id")?;
             let place = input.lines.iter().position(|line| line.item == id);
@@ -243,7 +249,7 @@ impl NewOrder {
         Err(DataError(format!("{} items found of {}", answer.row_count(), self.valid)))
     }
 
-    fn read_stocks(&mut self, input: &NewOrderInput, answer: Answer<'_>) -> Result<(), DataError> {
+    fn read_stocks(&mut self, input: &NewOrderInput, answer: Answer<'_, impl SqlReply>) -> Result<(), DataError> {
         for row in answer.rows() {
             let (warehouse, item) = (column(row.i32(0), "s_w_id")?, column(row.i32(1), "s_i_id")?);
             let asked = &input.lines[..self.valid];
@@ -259,7 +265,7 @@ impl NewOrder {
         self.check_found()
     }
 
-    fn read_whole(&mut self, answer: Answer<'_>) -> Result<(), DataError> {
+    fn read_whole(&mut self, answer: Answer<'_, impl SqlReply>) -> Result<(), DataError> {
         // Every row repeats what the order has once.
         if let Some(row) = answer.rows().next() {
             self.order = column(row.i32(0), "o_id")?;
@@ -294,7 +300,7 @@ impl NewOrder {
 
 /// Statements over lines.
 impl NewOrder {
-    fn send_stocks(&self, input: &NewOrderInput, out: &mut Outbox<'_>) {
+    fn send_stocks(&self, input: &NewOrderInput, out: &mut Outbox<'_, impl SqlBatch>) {
         let warehouses = each(&input.lines, |line| line.supply_warehouse);
         let items = each(&input.lines, |line| line.item);
         let after: [i32; MAX_LINES] = std::array::from_fn(|index| self.lines[index].stock_quantity);
@@ -304,22 +310,22 @@ impl NewOrder {
         out.execute(Query::NewOrderUpdateStock, &arrays.map(|array| Value::I32Array(&array[..self.valid])));
     }
 
-    fn send_stock_of_line(&self, place: usize, input: &NewOrderInput, out: &mut Outbox<'_>) {
+    fn send_stock_of_line(&self, place: usize, input: &NewOrderInput, out: &mut Outbox<'_, impl SqlBatch>) {
         let line = &input.lines[place];
         let after = self.lines[place].stock_quantity;
         let values = [line.supply_warehouse, line.item, after, line.quantity, is_remote(input, line)];
         out.execute(Query::NewOrderUpdateStockOfLine, &values.map(Value::I32));
     }
 
-    fn send_lines(&self, input: &NewOrderInput, out: &mut Outbox<'_>) {
+    fn send_lines(&self, input: &NewOrderInput, out: &mut Outbox<'_, impl SqlBatch>) {
         const NUMBERS: [i32; MAX_LINES] = [1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15];
         let items = each(&input.lines, |line| line.item);
         let warehouses = each(&input.lines, |line| line.supply_warehouse);
         let quantities = each(&input.lines, |line| line.quantity);
         let amounts: [i64; MAX_LINES] = std::array::from_fn(|index| self.lines[index].amount_cents);
         let dist_infos: [&str; MAX_LINES] = std::array::from_fn(|index| self.lines[index].dist_info.as_str());
-        out.execute(
-            Query::NewOrderInsertLines,
+        out.execute_lines(
+            self.valid,
             &[
                 Value::I32(self.order),
                 Value::I32(input.district),
@@ -335,7 +341,7 @@ impl NewOrder {
     }
 
     /// All lines, also one of the unused item: the server has to look for it.
-    fn send_whole(&self, input: &NewOrderInput, out: &mut Outbox<'_>) {
+    fn send_whole(&self, input: &NewOrderInput, out: &mut Outbox<'_, impl SqlBatch>) {
         let lines = self.by_stock(input);
         let numbers = self.by_stock.map(|place| i32::from(place) + 1);
         let warehouses = lines.map(|line| line.supply_warehouse);

@@ -2,7 +2,7 @@
 
 use super::column;
 use super::script::{Act::Begin, Act::Do, Act::End, Answer, Outbox, Script, Transaction};
-use crate::target::Value;
+use crate::target::{SqlBatch, SqlReply, SqlRow, Value};
 use crate::workload::DataError;
 use crate::workload::tpcc::input::{Customer, OrderStatusInput};
 use crate::workload::tpcc::profile::Profile;
@@ -70,7 +70,7 @@ impl Transaction for OrderStatus {
         }
     }
 
-    fn send(&mut self, task: Task, _nth: usize, input: &OrderStatusInput, out: &mut Outbox<'_>) {
+    fn send(&mut self, task: Task, _nth: usize, input: &OrderStatusInput, out: &mut Outbox<'_, impl SqlBatch>) {
         let (warehouse, district) = (Value::I32(input.warehouse), Value::I32(input.district));
         let (customer, name) = (Value::I32(self.customer), Value::Text(&self.name));
         match (task, input.customer) {
@@ -88,7 +88,13 @@ impl Transaction for OrderStatus {
         }
     }
 
-    fn read(&mut self, task: Task, _nth: usize, input: &OrderStatusInput, answer: Answer<'_>) -> Result<(), DataError> {
+    fn read(
+        &mut self,
+        task: Task,
+        _nth: usize,
+        input: &OrderStatusInput,
+        answer: Answer<'_, impl SqlReply>,
+    ) -> Result<(), DataError> {
         match (task, input.customer) {
             (CustomersByName, _) => {
                 self.rows_by_name = Some(answer.row_count());
@@ -116,7 +122,7 @@ impl Transaction for OrderStatus {
 }
 
 impl OrderStatus {
-    fn read_status(&mut self, asked: Customer, answer: Answer<'_>) -> Result<(), DataError> {
+    fn read_status(&mut self, asked: Customer, answer: Answer<'_, impl SqlReply>) -> Result<(), DataError> {
         let row = answer.first_row("customer, orders and order_line")?;
         self.customer = column(row.i32(0), "c_id")?;
         self.balance_cents = column(row.numeric(1, 2), "c_balance")?;

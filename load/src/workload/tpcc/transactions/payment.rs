@@ -2,7 +2,7 @@
 
 use super::script::{Act::Begin, Act::Do, Act::End, Answer, Outbox, Script, Transaction};
 use super::{column, money};
-use crate::target::Value;
+use crate::target::{SqlBatch, SqlReply, SqlRow, Value};
 use crate::workload::DataError;
 use crate::workload::tpcc::input::{Customer, PaymentInput};
 use crate::workload::tpcc::profile::Profile;
@@ -117,7 +117,7 @@ impl Transaction for Payment {
         }
     }
 
-    fn send(&mut self, task: Task, _nth: usize, input: &PaymentInput, out: &mut Outbox<'_>) {
+    fn send(&mut self, task: Task, _nth: usize, input: &PaymentInput, out: &mut Outbox<'_, impl SqlBatch>) {
         let (warehouse, district) = (Value::I32(input.warehouse), Value::I32(input.district));
         let amount = money(i64::from(input.cents));
         match task {
@@ -140,7 +140,13 @@ impl Transaction for Payment {
         }
     }
 
-    fn read(&mut self, task: Task, _nth: usize, input: &PaymentInput, answer: Answer<'_>) -> Result<(), DataError> {
+    fn read(
+        &mut self,
+        task: Task,
+        _nth: usize,
+        input: &PaymentInput,
+        answer: Answer<'_, impl SqlReply>,
+    ) -> Result<(), DataError> {
         match task {
             AddToWarehouse => answer.check_affected(1, "the update of a warehouse"),
             AddToDistrict => answer.check_affected(1, "the update of a district"),
@@ -184,7 +190,7 @@ impl Transaction for Payment {
 }
 
 impl Payment {
-    fn read_pay(&mut self, input: &PaymentInput, answer: Answer<'_>) -> Result<(), DataError> {
+    fn read_pay(&mut self, input: &PaymentInput, answer: Answer<'_, impl SqlReply>) -> Result<(), DataError> {
         let row = answer.first_row("customer")?;
         self.balance_cents = column(row.numeric(13, 2), "c_balance")?;
         if matches!(input.customer, Customer::Name(_)) {
@@ -205,7 +211,7 @@ impl Payment {
         self.credit_data.push_str(&self.credit_note);
     }
 
-    fn send_pay_by_locked_customer(&self, input: &PaymentInput, out: &mut Outbox<'_>) {
+    fn send_pay_by_locked_customer(&self, input: &PaymentInput, out: &mut Outbox<'_, impl SqlBatch>) {
         let [warehouse, district, customer] = self.customer_key(input);
         let amount = money(i64::from(input.cents));
         if self.bad_credit {
@@ -216,14 +222,14 @@ impl Payment {
         }
     }
 
-    fn send_update_customer(&mut self, input: &PaymentInput, out: &mut Outbox<'_>) {
+    fn send_update_customer(&mut self, input: &PaymentInput, out: &mut Outbox<'_, impl SqlBatch>) {
         self.write_credit_data();
         let [warehouse, district, customer] = self.customer_key(input);
         let (amount, data) = (money(i64::from(input.cents)), Value::Text(&self.credit_data));
         out.execute(Query::PaymentUpdateCustomer, &[warehouse, district, customer, amount, data]);
     }
 
-    fn send_history(&self, input: &PaymentInput, out: &mut Outbox<'_>) {
+    fn send_history(&self, input: &PaymentInput, out: &mut Outbox<'_, impl SqlBatch>) {
         let [customer_warehouse, customer_district, customer] = self.customer_key(input);
         out.execute(
             Query::PaymentHistory,
@@ -240,7 +246,7 @@ impl Payment {
         );
     }
 
-    fn send_pay(&self, input: &PaymentInput, out: &mut Outbox<'_>) {
+    fn send_pay(&self, input: &PaymentInput, out: &mut Outbox<'_, impl SqlBatch>) {
         let (query, customer) = match input.customer {
             Customer::Id(id) => (Query::PaymentPayByNumber, Value::I32(id)),
             Customer::Name(_) => (Query::PaymentPayByName, Value::Text(&self.name)),

@@ -1,11 +1,10 @@
 //! A transaction as a script: which of its parts go out together in a round trip. A profile is a script, and nothing
 //! else: what a part sends and how its answer is read is written once.
 
-use crate::target::postgres::{Batch, Reply, Row};
-use crate::target::{StatementId, Value};
+use crate::target::{Dialect, SqlBatch, SqlReply, Value};
 use crate::words::counted;
 use crate::workload::tpcc::profile::Profile;
-use crate::workload::tpcc::statements::{Query, stock};
+use crate::workload::tpcc::statements::{self, Query};
 use crate::workload::{Completion, DataError, Step};
 
 /// One command of a round trip.
@@ -42,13 +41,19 @@ pub trait Transaction: Default {
     }
 
     /// Sends `task` for the `nth` time, counted from 0.
-    fn send(&mut self, task: Self::Task, nth: usize, input: &Self::Input, out: &mut Outbox<'_>);
+    fn send(&mut self, task: Self::Task, nth: usize, input: &Self::Input, out: &mut Outbox<'_, impl SqlBatch>);
 
     /// Reads what `task`, sent for the `nth` time, was answered.
     ///
     /// # Errors
     /// [`DataError`] when a row is missing.
-    fn read(&mut self, task: Self::Task, nth: usize, input: &Self::Input, answer: Answer<'_>) -> Result<(), DataError>;
+    fn read(
+        &mut self,
+        task: Self::Task,
+        nth: usize,
+        input: &Self::Input,
+        answer: Answer<'_, impl SqlReply>,
+    ) -> Result<(), DataError>;
 
     /// Whether it must be rolled back.
     fn rolls_back(_input: &Self::Input) -> bool {
@@ -60,6 +65,7 @@ pub trait Transaction: Default {
 #[derive(Debug, Clone)]
 pub struct Performance<T> {
     profile: Profile,
+    dialect: Dialect,
     /// The round trip that was sent last, and how often it was sent before.
     trip: usize,
     nth: usize,
@@ -68,10 +74,10 @@ pub struct Performance<T> {
 }
 
 impl<T: Transaction> Performance<T> {
-    /// One in `profile`.
+    /// One in `profile`, on a server of `dialect`.
     #[must_use]
-    pub fn new(profile: Profile) -> Self {
-        Self { profile, trip: 0, nth: 0, state: T::default() }
+    pub fn new(profile: Profile, dialect: Dialect) -> Self {
+        Self { profile, dialect, trip: 0, nth: 0, state: T::default() }
     }
 
     /// See [`crate::workload::Worker::step`].
@@ -82,8 +88,8 @@ impl<T: Transaction> Performance<T> {
         &mut self,
         input: &T::Input,
         now_micros: i64,
-        reply: Option<&Reply>,
-        batch: &mut Batch,
+        reply: Option<&impl SqlReply>,
+        batch: &mut impl SqlBatch,
     ) -> Result<Step, DataError> {
         let script = T::script(self.profile, input);
         if let Some(reply) = reply {
@@ -94,8 +100,7 @@ impl<T: Transaction> Performance<T> {
             self.state.start(input, now_micros);
         }
         while let Some(acts) = script.get(self.trip) {
-            self.send(acts, input, batch);
-            if !batch.is_empty() {
+            if self.send(acts, input, batch) {
                 return Ok(Step::Send);
             }
             self.trip += 1;
@@ -104,24 +109,26 @@ impl<T: Transaction> Performance<T> {
         Ok(Step::Done(if T::rolls_back(input) { Completion::RolledBackByDesign } else { Completion::Committed }))
     }
 
-    /// Fills a round trip with what of it is still due; with nothing when it is over.
-    fn send(&mut self, acts: &[Act<T::Task>], input: &T::Input, batch: &mut Batch) {
+    /// Fills a round trip with what of it is still due; false when that is nothing.
+    fn send(&mut self, acts: &[Act<T::Task>], input: &T::Input, batch: &mut impl SqlBatch) -> bool {
+        let mut sends = false;
         for act in acts {
             match *act {
                 Act::Do(task) if self.nth < self.state.due(task, input) => {
-                    let out = &mut Outbox { profile: self.profile, batch };
+                    let out = &mut Outbox { profile: self.profile, dialect: self.dialect, batch };
                     self.state.send(task, self.nth, input, out);
                 }
-                Act::Do(_) => {}
                 Act::Begin if self.nth == 0 => batch.begin(),
                 Act::End if self.nth == 0 && T::rolls_back(input) => batch.rollback(),
                 Act::End if self.nth == 0 => batch.commit(),
-                Act::Begin | Act::End => {}
+                Act::Do(_) | Act::Begin | Act::End => continue,
             }
+            sends = true;
         }
+        sends
     }
 
-    fn read(&mut self, acts: &[Act<T::Task>], input: &T::Input, reply: &Reply) -> Result<(), DataError> {
+    fn read(&mut self, acts: &[Act<T::Task>], input: &T::Input, reply: &impl SqlReply) -> Result<(), DataError> {
         let mut execute = 0;
         for act in acts {
             let Act::Do(task) = *act else { continue };
@@ -135,13 +142,14 @@ impl<T: Transaction> Performance<T> {
 }
 
 /// Takes the statements of a round trip.
-pub struct Outbox<'a> {
+pub struct Outbox<'a, B> {
     /// The profile, for what differs in it beyond the script.
     pub profile: Profile,
-    batch: &'a mut Batch,
+    dialect: Dialect,
+    batch: &'a mut B,
 }
 
-impl Outbox<'_> {
+impl<B: SqlBatch> Outbox<'_, B> {
     /// Appends a statement of the profile.
     pub fn execute(&mut self, query: Query, values: &[Value<'_>]) {
         self.batch.execute(query.id(self.profile), values);
@@ -149,37 +157,48 @@ impl Outbox<'_> {
 
     /// Appends the statement for stocks of an order of `district`.
     pub fn execute_stock(&mut self, district: i32, values: &[Value<'_>]) {
-        let id: StatementId = stock(self.profile, district);
-        self.batch.execute(id, values);
+        self.batch.execute(statements::stock(self.profile, district), values);
+    }
+
+    /// Appends the statement that inserts `count` order lines.
+    pub fn execute_lines(&mut self, count: usize, values: &[Value<'_>]) {
+        self.batch.execute(statements::lines(self.profile, self.dialect, count), values);
     }
 }
 
 /// What one statement was answered.
-#[derive(Clone, Copy)]
-pub struct Answer<'a> {
-    reply: &'a Reply,
+pub struct Answer<'a, R> {
+    reply: &'a R,
     execute: usize,
 }
 
-impl<'a> Answer<'a> {
+impl<R> Clone for Answer<'_, R> {
+    fn clone(&self) -> Self {
+        *self
+    }
+}
+
+impl<R> Copy for Answer<'_, R> {}
+
+impl<'a, R: SqlReply> Answer<'a, R> {
     /// How many rows came.
     pub fn row_count(self) -> usize {
         self.reply.row_count(self.execute)
     }
 
     /// All rows.
-    pub fn rows(self) -> impl Iterator<Item = Row<'a>> {
+    pub fn rows(self) -> impl Iterator<Item = R::Row<'a>> {
         self.reply.rows(self.execute)
     }
 
     /// The first row, which must be there.
-    pub fn first_row(self, what: &str) -> Result<Row<'a>, DataError> {
+    pub fn first_row(self, what: &str) -> Result<R::Row<'a>, DataError> {
         self.reply.row(self.execute, 0).ok_or_else(|| DataError(format!("no row from {what}")))
     }
 
     /// The row in the middle of those of one last name, sorted by first name: position n/2 rounded up, counted from one
     /// (2.5.2.2, 2.6.2.2).
-    pub fn middle_row(self, name: &str) -> Result<Row<'a>, DataError> {
+    pub fn middle_row(self, name: &str) -> Result<R::Row<'a>, DataError> {
         let middle = self.row_count().div_ceil(2).checked_sub(1);
         let row = middle.and_then(|index| self.reply.row(self.execute, index));
         row.ok_or_else(|| DataError(format!("there is no customer with last name {name}")))

@@ -2,7 +2,7 @@
 
 use super::column;
 use super::script::{Act::Begin, Act::Do, Act::End, Answer, Outbox, Script, Transaction};
-use crate::target::Value;
+use crate::target::{SqlBatch, SqlReply, SqlRow, Value};
 use crate::workload::DataError;
 use crate::workload::tpcc::input::StockLevelInput;
 use crate::workload::tpcc::profile::Profile;
@@ -45,7 +45,7 @@ impl Transaction for StockLevel {
 
     fn start(&mut self, _input: &StockLevelInput, _now_micros: i64) {}
 
-    fn send(&mut self, task: Task, _nth: usize, input: &StockLevelInput, out: &mut Outbox<'_>) {
+    fn send(&mut self, task: Task, _nth: usize, input: &StockLevelInput, out: &mut Outbox<'_, impl SqlBatch>) {
         let [warehouse, district, threshold] = [input.warehouse, input.district, input.threshold].map(Value::I32);
         match task {
             NextOrder => out.execute(Query::StockLevelNextOrder, &[warehouse, district]),
@@ -57,7 +57,13 @@ impl Transaction for StockLevel {
         }
     }
 
-    fn read(&mut self, task: Task, _nth: usize, _input: &StockLevelInput, answer: Answer<'_>) -> Result<(), DataError> {
+    fn read(
+        &mut self,
+        task: Task,
+        _nth: usize,
+        _input: &StockLevelInput,
+        answer: Answer<'_, impl SqlReply>,
+    ) -> Result<(), DataError> {
         match task {
             NextOrder => self.next_order = column(answer.first_row("district")?.i32(0), "d_next_o_id")?,
             CountBelow | Count => self.low_stock = column(answer.first_row("count")?.i64(0), "count")?,

@@ -5,38 +5,60 @@
 //! Each compares NULL-safely and joins fully: a missing row, or one too many, is a violation on either side. What must
 //! exist is counted from the number of warehouses and not from the tables, so that empty tables violate too.
 
+mod mysql;
+
 use super::population::{CUSTOMERS, FIRST_NEW_ORDER, ITEMS};
+use crate::target::Dialect;
 use crate::workload::Condition;
 
-/// Conditions 1 to 12 of a data set of `warehouses`, and ours from 13 on.
+/// Conditions 1 to 12 of the specification, and ours from 13 on.
+const TEXTS: [&str; 16] = [
+    "w_ytd = sum(d_ytd) of every warehouse",
+    "d_next_o_id - 1 = max(o_id) = max(no_o_id) of every district",
+    "max(no_o_id) - min(no_o_id) + 1 = count(new_order) of every district",
+    "sum(o_ol_cnt) = count(order_line) of every district",
+    "o_carrier_id is NULL if and only if the order is in new_order",
+    "o_ol_cnt = count(order_line) of every order",
+    "ol_delivery_d is NULL if and only if its order's o_carrier_id is",
+    "w_ytd = sum(h_amount) of every warehouse",
+    "d_ytd = sum(h_amount) of every district",
+    "c_balance = sum(ol_amount delivered) - sum(h_amount) of every customer",
+    "count(orders) - count(new_order) = 2100 of every district",
+    "c_balance + c_ytd_payment = sum(ol_amount delivered) of every customer",
+    "item has 100,000 rows, stock as many of every warehouse (not in the specification)",
+    "s_ytd, s_order_cnt and s_remote_cnt = sums over the lines ordered since the load (not in the specification)",
+    "c_payment_cnt = count(history) of every customer (not in the specification)",
+    "c_delivery_cnt = orders delivered since the load of every customer (not in the specification)",
+];
+
+/// The conditions of a data set of `warehouses`.
 #[must_use]
-pub fn conditions(warehouses: u32) -> Vec<Condition> {
-    let all = [
-        ("w_ytd = sum(d_ytd) of every warehouse", warehouse_and_districts(warehouses)),
-        ("d_next_o_id - 1 = max(o_id) = max(no_o_id) of every district", next_order(warehouses)),
-        ("max(no_o_id) - min(no_o_id) + 1 = count(new_order) of every district", no_gap()),
-        ("sum(o_ol_cnt) = count(order_line) of every district", lines_of_districts(warehouses)),
-        ("o_carrier_id is NULL if and only if the order is in new_order", undelivered_orders()),
-        ("o_ol_cnt = count(order_line) of every order", lines_of_orders()),
-        ("ol_delivery_d is NULL if and only if its order's o_carrier_id is", undelivered_lines()),
-        ("w_ytd = sum(h_amount) of every warehouse", warehouse_and_history(warehouses)),
-        ("d_ytd = sum(h_amount) of every district", district_and_history(warehouses)),
-        ("c_balance = sum(ol_amount delivered) - sum(h_amount) of every customer", balances(warehouses)),
-        ("count(orders) - count(new_order) = 2100 of every district", orders_after_load(warehouses)),
-        ("c_balance + c_ytd_payment = sum(ol_amount delivered) of every customer", deliveries(warehouses)),
-        ("item has 100,000 rows, stock as many of every warehouse (not in the specification)", row_counts(warehouses)),
-        (
-            "s_ytd, s_order_cnt and s_remote_cnt = sums over the lines ordered since the load (not in the specification)",
-            stocks(),
-        ),
-        ("c_payment_cnt = count(history) of every customer (not in the specification)", payment_counts(warehouses)),
-        (
-            "c_delivery_cnt = orders delivered since the load of every customer (not in the specification)",
-            delivery_counts(warehouses),
-        ),
-    ];
-    let condition = |(number, (text, sql))| Condition { number, text, sql, only_after_load: number == 11 };
-    (1..).zip(all).map(condition).collect()
+pub fn conditions(warehouses: u32, dialect: Dialect) -> Vec<Condition> {
+    let queries = if dialect == Dialect::Mysql { mysql::queries(warehouses) } else { queries(warehouses) };
+    let condition = |(number, (text, sql)): (u8, _)| Condition { number, text, sql, only_after_load: number == 11 };
+    (1..).zip(TEXTS.into_iter().zip(queries)).map(condition).collect()
+}
+
+/// Of PostgreSQL and those that speak its SQL.
+fn queries(warehouses: u32) -> [String; 16] {
+    [
+        warehouse_and_districts(warehouses),
+        next_order(warehouses),
+        no_gap(),
+        lines_of_districts(warehouses),
+        undelivered_orders(),
+        lines_of_orders(),
+        undelivered_lines(),
+        warehouse_and_history(warehouses),
+        district_and_history(warehouses),
+        balances(warehouses),
+        orders_after_load(warehouses),
+        deliveries(warehouses),
+        row_counts(warehouses),
+        stocks(),
+        payment_counts(warehouses),
+        delivery_counts(warehouses),
+    ]
 }
 
 /// `count(*)` and an example of the rows of `from` that fulfil `violated`.

@@ -1,0 +1,161 @@
+//! TPC-C on a real MariaDB: what is loaded, what runs leave behind, and that each condition can fail.
+
+use crate::support;
+use crate::tpcc_database::{Damages, every_condition_fails_on_damaged_data};
+use crate::tpcc_driver::check;
+
+use nephoscope_load::target::Dialect;
+use nephoscope_load::target::mysql::Connection;
+use nephoscope_load::workload::Dataset;
+use nephoscope_load::workload::tpcc::conditions::conditions;
+use nephoscope_load::workload::tpcc::population::{Population, PopulationOptions};
+use nephoscope_load::workload::tpcc::schema::TABLES;
+use serde_json::{Value, json};
+use std::thread;
+use std::time::Duration;
+use support::mariadb::{MariaDb, mariadb};
+use support::program::{self, Ended, exec, start};
+
+/// On either server, in the profile that both have.
+fn tpcc(action: &str, dsn: &str, warehouses: u32) -> Value {
+    let mut spec = program::spec(action, dsn, json!({"kind": "tpcc", "warehouses": warehouses, "profile": "chatty"}));
+    spec["target"]["kind"] = json!(if dsn.starts_with("mysql") { "mysql" } else { "postgres" });
+    spec
+}
+
+fn load(dsn: &str, warehouses: u32) {
+    let mut load = tpcc("load", dsn, warehouses);
+    load["fingerprint"] = json!(true);
+    let loaded = exec(&load).expect(0);
+    let fingerprints = loaded.finished()["fingerprints"].as_array().unwrap();
+    assert_eq!(fingerprints.len(), TABLES.len());
+    assert!(fingerprints.iter().all(|it| it["hash"] == it["expected"]), "{fingerprints:?}");
+    assert_eq!(loaded.finished()["conditions"].as_array().unwrap().len(), 16);
+}
+
+fn session(server: &MariaDb, dsn: &str) -> Connection {
+    let mut connection = server.connect();
+    connection.query(&format!("USE {}", dsn.rsplit('/').next().unwrap())).unwrap();
+    connection
+}
+
+fn errors(ended: &Ended) -> &Vec<Value> {
+    ended.finished()["errors"].as_array().unwrap()
+}
+
+/// The server's counters and the conditions agree with what the run says of itself.
+fn expect_sound(ended: Ended, isolation: &str) -> Ended {
+    let ended = ended.expect(0);
+    let finished = ended.finished();
+    let counters = finished["counters"].as_array().unwrap();
+    assert!(counters.len() == 2 && counters.iter().all(|it| it["agrees"] == true), "{counters:?}");
+    let conditions = finished["conditions"].as_array().unwrap();
+    assert!(conditions.len() == 15 && conditions.iter().all(|it| it["holds"] == true), "{conditions:?}");
+    assert_eq!(finished["isolation"], isolation);
+    ended
+}
+
+#[test]
+fn tpcc_on_mariadb() {
+    let Some(server) = mariadb() else { return };
+    let dsn = server.database();
+    load(&dsn, 2);
+    let of_data = conditions(2, Dialect::Mysql);
+    every_condition_fails_on_damaged_data(&mut session(&server, &dsn), &of_data, Damages::OneForEachCondition);
+    for isolation in ["read committed", "repeatable read", "serializable"] {
+        let mut run = tpcc("run", &dsn, 2);
+        (run["target"]["isolation"], run["connections"], run["duration_s"]) = (json!(isolation), json!(8), json!(60));
+        (run["operations"], run["max_retries"]) = (json!(250), json!(1_000));
+        let ended = expect_sound(exec(&run), isolation);
+        assert!(errors(&ended).iter().all(|it| it["kind"] == "retried"), "{:?}", errors(&ended));
+        if isolation == "serializable" {
+            assert!(errors(&ended).iter().any(|it| it["sqlstate"] == "40001"), "nobody met a deadlock");
+        }
+    }
+    killed_sessions_leave_nothing_half_done(&server, &dsn);
+    session(&server, &dsn).query("UPDATE district SET d_ytd = d_ytd + 1 WHERE d_id = 3").unwrap();
+    let broken = exec(&tpcc("check", &dsn, 2)).expect(5);
+    assert!(broken.message().contains("condition 1 is broken"), "{}", broken.message());
+}
+
+#[test]
+#[ignore = "takes a minute; `make test-all` runs it"]
+fn every_damage_breaks_its_conditions_and_no_others() {
+    let Some(server) = mariadb() else { return };
+    let dsn = server.database();
+    load(&dsn, 2);
+    let of_data = conditions(2, Dialect::Mysql);
+    every_condition_fails_on_damaged_data(&mut session(&server, &dsn), &of_data, Damages::All);
+}
+
+/// Tables that are there and have no rows are not consistent.
+#[test]
+fn empty_tables_violate() {
+    let Some(server) = mariadb() else { return };
+    let dsn = server.database();
+    let mut connection = session(&server, &dsn);
+    for sql in Population::new(PopulationOptions::new(1, 1)).create(Dialect::Mysql) {
+        connection.query(&sql).unwrap();
+    }
+    let violated = conditions(1, Dialect::Mysql).into_iter().filter(|it| check(&mut connection, it).0 > 0);
+    let violated: Vec<u8> = violated.map(|condition| condition.number).collect();
+    assert_eq!(violated, [1, 2, 4, 8, 9, 10, 11, 12, 13, 15, 16]);
+}
+
+/// Kills sessions of the load while it runs, as an administrator does.
+fn killed_sessions_leave_nothing_half_done(server: &MariaDb, dsn: &str) {
+    let mut run = tpcc("run", dsn, 2);
+    (run["connections"], run["duration_s"], run["max_failed_percent"]) = (json!(6), json!(2), json!(100));
+    let mut admin = session(server, dsn);
+    let mut payments = || admin.query("SELECT count(*) FROM history").unwrap();
+    let before = payments();
+    let running = start(&run);
+    // A session that is killed before the run begins is a server that cannot be reached.
+    while payments() == before {
+        thread::sleep(Duration::from_millis(20));
+    }
+    let of_the_load = "SELECT id FROM information_schema.processlist WHERE db = database() AND id <> connection_id() \
+                       ORDER BY rand() LIMIT 1";
+    let mut killed = 0;
+    for _ in 0..15 {
+        thread::sleep(Duration::from_millis(100));
+        if let Some([Some(id)]) = admin.query(of_the_load).unwrap().first().map(Vec::as_slice) {
+            // It may have gone meanwhile.
+            killed += u32::from(admin.query(&format!("KILL {id}")).is_ok());
+        }
+    }
+    drop(admin);
+    let ended = expect_sound(running.end(), "read committed");
+    assert!(killed > 2 && errors(&ended).iter().any(|it| it["kind"] != "retried"), "{killed}: {:?}", errors(&ended));
+}
+
+/// One client, one seed, no clock: both servers hold the same rows after it.
+#[test]
+fn postgresql_and_mariadb_are_left_with_the_same_rows() {
+    let (Some(server), Some(postgres)) = (mariadb(), support::server()) else { return };
+    let dsns = [server.database(), postgres.dsn()];
+    for dsn in &dsns {
+        load(dsn, 1);
+        let mut run = tpcc("run", dsn, 1);
+        (run["connections"], run["operations"], run["duration_s"]) = (json!(1), json!(250), json!(60));
+        run["workload"]["timestamps"] = json!("logical");
+        expect_sound(exec(&run), "read committed");
+    }
+    let (mut ours, mut others) = (session(&server, &dsns[0]), postgres.connect());
+    for table in TABLES {
+        let changed = match table.name {
+            "stock" => "s_order_cnt > 0",
+            "customer" => "c_payment_cnt > 1 OR c_delivery_cnt > 0",
+            "order_line" => "ol_o_id > 2100",
+            "history" => "h_amount <> 10",
+            "item" => continue,
+            _ => "0 = 0",
+        };
+        let text = |dialect| format!("SELECT {} FROM {} WHERE {changed}", table.text_sql(dialect), table.name);
+        let mut rows = [ours.query(&text(Dialect::Mysql)).unwrap(), others.query(&text(Dialect::Postgres)).unwrap()];
+        rows.iter_mut().for_each(|rows| rows.sort());
+        let different = rows[0].iter().zip(&rows[1]).find(|(ours, others)| ours != others);
+        assert_eq!((different, rows[0].len()), (None, rows[1].len()), "{}", table.name);
+        assert!(!rows[0].is_empty(), "{}", table.name);
+    }
+}
