@@ -19,8 +19,8 @@ from nephoscope.store import files
 BUNDLE = "bundle.zip"
 DOCUMENT = "analysis.json"
 """In the bundle: the study without its tables."""
-_MOST_BYTES = 1024 * MIB
-"""Of one file in a bundle: a stranger's archive may unpack to far more than it is."""
+_MOST_BYTES = 256 * MIB
+"""Of what is read of a bundle: a stranger's archive may unpack to far more than it is."""
 _HINT = "download the file again; if it stays so, ask its author to write the report with a current nephoscope"
 
 
@@ -55,7 +55,7 @@ def read(bundle: Path, most_bytes: int = _MOST_BYTES) -> AnalysedStudy:
 
     Args:
         bundle: the file.
-        most_bytes: of one file in it.
+        most_bytes: of what is read of it.
 
     Raises:
         InputError: this is no bundle, or one of a nephoscope that did not write what is needed.
@@ -63,11 +63,11 @@ def read(bundle: Path, most_bytes: int = _MOST_BYTES) -> AnalysedStudy:
     """
     try:
         with zipfile.ZipFile(bundle) as archive:
-            members = {Path(entry.filename).name: entry for entry in archive.infolist()}
-            large = [name for name, entry in members.items() if entry.file_size > most_bytes]
-            if large:
-                raise DamagedFile(f"{bundle}: {large[0]} would unpack to more than {most_bytes:,} bytes", hint=_HINT)
-            content = {name: archive.read(entry) for name, entry in members.items() if _is_needed(name)}
+            named = {Path(entry.filename).name: entry for entry in archive.infolist()}
+            needed = {name: entry for name, entry in named.items() if _is_needed(name)}
+            if sum(entry.file_size for entry in needed.values()) > most_bytes:
+                raise DamagedFile(f"{bundle} would unpack to more than {most_bytes:,} bytes", hint=_HINT)
+            content = {name: archive.read(entry) for name, entry in needed.items()}
     except (OSError, zipfile.BadZipFile, RuntimeError, NotImplementedError) as error:
         raise InputError(f"{bundle} is not the bundle.zip of a report: {error}", hint=_HINT) from error
     if DOCUMENT not in content:

@@ -4,7 +4,6 @@ import asyncio
 import hashlib
 import os
 import shutil
-import tempfile
 from collections.abc import Sequence
 from pathlib import Path, PurePosixPath
 
@@ -57,13 +56,10 @@ async def execute(machine: MachineHandle, *argv: str) -> str:
 
 
 async def write_secret(machine: MachineHandle, path: str, text: str) -> None:
-    """A file that nobody else may read."""
-    with tempfile.TemporaryDirectory() as folder:
-        local = Path(folder) / "file"
-        local.touch(mode=0o600)
-        local.write_text(text, encoding="utf-8")
-        await machine.remote.upload(local, path)
-    await execute(machine, "chmod", "600", path)
+    """A file that nobody else may read, not even while it is written."""
+    argv = ["sh", "-c", 'umask 077; rm -f -- "$0"; cat >"$0"', path]
+    command = Command(argv, timeout_s=_TIMEOUT_S, stdin=text.encode(), pinned=False)
+    (await machine.remote.execute(command)).require()
 
 
 def as_server_user(argv: Sequence[str], *, by_root: bool | None = None) -> list[str]:

@@ -58,7 +58,7 @@ shift 4
 umask 077
 exec 2>&1
 mkdir -p "$root" || exit 2
-[ -O "$root" ] || { echo "$root belongs to somebody else"; exit 2; }
+[ -O "$root" ] && [ "$(stat -c %u -- "$root")" = "$(id -u)" ] || { echo "$root belongs to somebody else"; exit 2; }
 exec 9<"$root" && flock 9 || exit 2
 if ! mkdir "$root/lease" 2>/dev/null; then
     held=$(cat "$root/lease/owner" 2>/dev/null)
@@ -74,6 +74,7 @@ fi
 printf %s "$cluster" >"$root/lease/cluster" && printf %s "$owner" >"$root/lease/owner" || exit 2
 mkdir -p "$root/data" && echo taken
 """
+"""A link of another user's to a folder of ours is not ours: what lies there would be deleted."""
 _GIVE_BACK = _LOCK + '[ "$(cat "$1/lease/owner" 2>/dev/null)" != "$2" ] || rm -rf "$1/lease"'
 _HELD = '[ "$(cat "$1/lease/owner" 2>/dev/null)" != "$2" ] || { echo held; cat "$1/lease/cluster"; }'
 _OTHERS = '[ "$(cat "$1/lease/owner" 2>/dev/null || echo "$2")" = "$2" ] || echo others'

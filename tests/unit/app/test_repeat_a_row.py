@@ -98,6 +98,13 @@ def test_what_would_unpack_to_too_much_is_not_unpacked(published: Path) -> None:
         published_study.read(bundle_of(published), most_bytes=1000)
 
 
+def test_files_that_together_would_unpack_to_too_much_are_not_unpacked(published: Path) -> None:
+    with zipfile.ZipFile(bundle_of(published)) as archive:
+        sizes = [entry.file_size for entry in archive.infolist() if entry.filename.endswith(("s.csv", "analysis.json"))]
+    with pytest.raises(DamagedFile, match="would unpack to more than"):
+        published_study.read(bundle_of(published), most_bytes=max(sizes))
+
+
 def cut_off(archive: Path, copy: Path) -> Path:
     copy.write_bytes(archive.read_bytes()[:-100])
     return copy

@@ -6,6 +6,7 @@ import signal
 import subprocess
 import sys
 import time
+import tracemalloc
 from collections.abc import Callable, Iterator
 from dataclasses import replace
 from pathlib import Path
@@ -566,6 +567,17 @@ def test_a_line_without_an_end_is_cut() -> None:
     assert lines[-1] == "last"
     assert max(map(len, lines)) <= LONGEST_LINE_BYTES + 100_000
     assert sum(map(len, lines)) == 4_000_000 + len("y") + len("last")
+
+
+def test_a_line_that_comes_byte_by_byte_is_not_copied_for_each_byte() -> None:
+    feed = Lines(lambda _line: None)
+    feed.feed(b"x" * 1_000_000)
+    tracemalloc.start()
+    for _ in range(50):
+        feed.feed(b"x")
+    _, peak_bytes = tracemalloc.get_traced_memory()
+    tracemalloc.stop()
+    assert peak_bytes < 1_500_000, "at most the buffer itself has grown"
 
 
 @pytest.mark.parametrize("said", ["ended 0 ² 0 1", f"ended 0 {'9' * 5000} 0 1", "ended 0 -1 0 1"])

@@ -56,6 +56,18 @@ def request_of(
     return ClusterRequest(study, configuration, folder, **changes)
 
 
+@pytest.mark.root
+def test_a_link_of_another_user_is_not_taken_for_a_folder_of_ours(server: Server, tmp_path: Path) -> None:
+    (tmp_path / "ours" / "data").mkdir(parents=True)
+    request = request_of(server, tmp_path / "mine", "mine")
+    link = tmp_path / "mine" / "there"
+    link.symlink_to(tmp_path / "ours")
+    os.lchown(link, 65534, 65534)
+    with pytest.raises(EnvironmentProblem, match="belongs to somebody else"):
+        asyncio.run(SshProvider([], SystemClock()).create(request))
+    assert [file.name for file in (tmp_path / "ours").iterdir()] == ["data"]
+
+
 def expire(owner: Path) -> None:
     long_ago = time.time() - LEASE_S - 10
     os.utime(owner, (long_ago, long_ago))

@@ -70,19 +70,26 @@ class Lines:
 
     def __init__(self, on_line: Callable[[str], None] | None) -> None:
         self._on_line = on_line
-        self._partial = b""
+        self._partial = bytearray()
         self.seen_bytes = 0
         """Position in the stream where the next piece starts."""
 
     def feed(self, chunk: bytes) -> None:
         """The next piece of the stream."""
         self.seen_bytes += len(chunk)
-        if self._on_line is not None:
-            *lines, self._partial = (self._partial + chunk).split(b"\n")
-            if len(self._partial) > LONGEST_LINE_BYTES:
-                lines, self._partial = [*lines, self._partial], b""
-            for line in lines:
-                self._on_line(line.decode(errors="replace"))
+        if self._on_line is None:
+            return
+        first, *others = chunk.split(b"\n")
+        self._partial += first  # in place: a host may send byte by byte
+        for other in others:
+            self._hand_on(self._on_line)
+            self._partial += other
+        if len(self._partial) > LONGEST_LINE_BYTES:
+            self._hand_on(self._on_line)
+
+    def _hand_on(self, on_line: Callable[[str], None]) -> None:
+        on_line(self._partial.decode(errors="replace"))
+        self._partial.clear()
 
     def rest(self, whole: bytes) -> None:
         """The part of the whole output that was not passed on yet."""
