@@ -89,6 +89,15 @@ def rounded_up(text: str, value: float) -> bool:
     return any(abs(value * factor / shown - 1) < 0.005 for factor in FACTORS if shown)
 
 
+def test_no_percentile_is_above_a_higher_one(whole: Whole) -> None:
+    levels: dict[tuple[str, str, str], dict[str, float]] = {}
+    for row in whole.table("statistics"):
+        if found := re.fullmatch(r"(.+_)p(50|90|95|99)", row["metric"]):
+            levels.setdefault((row["configuration"], row["benchmark"], found[1]), {})[found[2]] = float(row["median"])
+    rising = {key: [found[name] for name in sorted(found)] for key, found in levels.items()}
+    assert {key: values for key, values in rising.items() if values != sorted(values)} == {}
+
+
 def test_the_state_of_a_card_is_that_of_the_table_of_bests(whole: Whole) -> None:
     rows = [row for row in whole.table("best") if (row["basis"], row["scope"]) == ("", "overall")]
     for card in whole.main.cards:

@@ -11,7 +11,8 @@ from pathlib import Path
 
 import pytest
 
-from nephoscope.app.stages.planning import read_study
+from nephoscope.app.stages.planning import load, read_study
+from nephoscope.study.differences import what_differs
 from nephoscope.study.machine_names import machine_name
 from nephoscope.study.model import Configuration, Machine
 from tests.unit.study.study_example import ROOT
@@ -88,6 +89,17 @@ def test_the_overview_has_the_workers_and_concurrencies_of_its_tables() -> None:
     assert asked["tpcc-140000"]["warehouses"] == 140_000
 
 
+def test_the_overview_measures_latency_in_one_zone_and_takes_versions_as_an_axis() -> None:
+    """'Single-row reads in 1 ms … writes in 2 ms within a single availability zone'; '19.2 … 21.1'."""
+    text = (ROOT / "studies" / "crdb-overview.toml").read_text(encoding="utf-8")
+    study = load(text.replace('axes.version = ["22.1.6"]', 'axes.version = ["22.1.6", "23.1.11"]'), "two.toml")
+    (latency,) = (one for one in study.configurations if one.labels["part"] == "latency")
+    assert (latency.zone, latency.database_machine.zones) == ("us-east-1a", None)
+    versions = [one for one in study.configurations if one.labels["part"] == "tpcc"]
+    assert [one.database.version for one in versions] == ["22.1.6", "23.1.11"]
+    assert "version" in what_differs(versions).clause
+
+
 CHAPTERS = {
     "cloud-report-2018": {"most-tpmc": 6, "stress-ng": 3, "throughput": 2, "ping": 2, "sysbench-fileio": 4},
     "cloud-report-2020": {
@@ -107,7 +119,7 @@ CHAPTERS = {
         "fio": 115,
     },
     "small-against-large": {"tpcc-1200": 12},
-    "crdb-overview": {"kv95": 5, "oltp-insert": 1, "point-select": 1, "tpcc-140000": 1},
+    "crdb-overview": {"kv95": 5, "one-row": 1, "oltp-insert": 1, "point-select": 1, "tpcc-140000": 1},
 }
 """Configurations of each benchmark, by tables and text of the sources; for networks also 60 pairs of regions."""
 

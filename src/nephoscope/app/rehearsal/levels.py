@@ -74,9 +74,9 @@ def _level(benchmark: Benchmark, values: Mapping[str, Any], machine: SimulatedMa
         return _storage(machine, metric)
     if benchmark.subject is Subject.MEMORY:
         return _memory(machine, metric.name)
-    if not metric.headline:
-        is_load = benchmark.subject is Subject.DATABASE
-        return _stated(values, metric.name) or _response(machine, metric.name, benchmark.name) if is_load else None
+    response = _response(machine, metric.name, benchmark.name) if benchmark.subject is Subject.DATABASE else None
+    if response is not None or not metric.headline:
+        return response or _stated(values, metric.name)
     if benchmark.name == "tpcc":
         return _orders(machine, values)
     return _headline(benchmark, machine, metric)

@@ -3,12 +3,12 @@
 from collections.abc import Sequence
 from typing import Any
 
-from nephoscope.analysis.lookup import Lookup, headlines, unique
+from nephoscope.analysis.lookup import Lookup, headlines
 from nephoscope.insights.names import setups
 from nephoscope.model import numbers as people
 from nephoscope.model.records import Direction, Metric
 from nephoscope.model.rows import BenchmarkRow, Statistic
-from nephoscope.model.words import counted
+from nephoscope.model.words import capitalised, counted
 from nephoscope.report.figures import panels, searches, theme, warehouses
 from nephoscope.report.figures.counted_metrics import BYTES, Curve, curves_of
 from nephoscope.report.main import charts
@@ -280,7 +280,10 @@ def _others(count: int) -> str:
 
 
 def response_times(book: Book, row: BenchmarkRow, palette: Palette) -> Figure | None:
-    """Percentiles of the first operation whose times were measured, of the best configurations."""
+    """Percentiles of the first operation whose times were measured, of the best configurations.
+
+    Where the benchmark is about such a time, of the second operation, too: reads beside writes.
+    """
     groups: dict[str, list[tuple[str, Metric, list[Statistic]]]] = {}
     for metric in row.metrics:
         parsed = percentile_of(metric)
@@ -290,36 +293,41 @@ def response_times(book: Book, row: BenchmarkRow, palette: Palette) -> Figure | 
     operation = next(iter(groups), None)
     if operation is None:
         return None
-    group = sorted(groups[operation], key=lambda one: percentile_number(one[0]))
-    alike = [many for many in groups.values() if many[0][1].clock == group[0][1].clock]
-    names = [name for one in headlines(row)[:1] for name in book.lookup.ranked(row.benchmark, one)][:MAX_ROWS]
-    shown = [(name, one) for name, _, many in group for one in many if one.configuration in names]
+    alike = [one for one in groups if groups[one][0][1].clock == groups[operation][0][1].clock]
+    asked = headlines(row)[:1]
+    names = [name for one in asked for name in book.lookup.ranked(row.benchmark, one)][:MAX_ROWS]
+    operations = alike[: MAX_PANELS if any(one.unit in people.SECONDS for one in asked) else 1]
+    of_each = {
+        one: [(name, each) for name, _, many in groups[one] for each in many if each.configuration in names]
+        for one in operations
+    }
+    shown = [one for many in of_each.values() for one in many]
     if not shown:
         return None
     scale = people.scale_for("s", [one.compared.value for _, one in shown])
-    percentiles = unique(name for name, _, _ in group)
+    percentiles = sorted({name for name, _ in shown}, key=percentile_number)
     domain = (
         scale.value(min(one.compared.low for _, one in shown)),
         scale.value(max(one.compared.high for _, one in shown)),
     )
-    rows = [
-        {
-            **statistic_row(one, scale),
-            "configuration": palette.called[one.configuration],
-            "percentile": name,
-        }
-        for name, one in shown
-    ]
     log = ", logarithmic axis" if domain[0] > 0 else ""
+    called = [palette.called[name] for name in names]
+    drawn = []
+    for one, many in of_each.items():
+        rows = [
+            {**statistic_row(each, scale), "configuration": palette.called[each.configuration], "percentile": name}
+            for name, each in many
+        ]
+        title = capitalised(operation_title(groups[one][0][1], one))
+        spec = panels.latency(called, percentiles, rows, domain, f"{scale.unit}{log}")
+        drawn.append((title, f"{', '.join(percentiles)} of {title} for each configuration.", spec))
     lines = lines_text([one for _, one in shown])
-    title = operation_title(group[0][1], operation)
-    title = title[:1].upper() + title[1:]
-    spec = panels.latency([palette.called[name] for name in names], percentiles, rows, domain, f"{scale.unit}{log}")
+    is_alone = len(drawn) == 1
     return book.figure(
-        f"{title} in {row.benchmark}",
+        f"{drawn[0][0] if is_alone else 'Times of operations'} in {row.benchmark}",
         f"{scale.unit}, lower is better{log}",
-        " ".join(filter(None, (f"{lines.capitalize()}.", _others(len(alike) - 1)))),
-        [("", f"{', '.join(percentiles)} of {title} for each configuration.", spec)],
+        " ".join(filter(None, (f"{lines.capitalize()}.", _others(len(alike) - len(drawn))))),
+        [("" if is_alone else title, spoken, spec) for title, spoken, spec in drawn],
         key=[
             KeyEntry(
                 theme.sign(place)[1], theme.PERCENTILE_COLOURS[min(place, len(theme.PERCENTILE_COLOURS) - 1)], name
