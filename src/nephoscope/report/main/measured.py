@@ -20,9 +20,13 @@ _SYSTEMS: Mapping[str, str] = {
     "aerospike": "Aerospike",
     "valkey": "Valkey",
 }
-_ROWS_PER_WAREHOUSE, _ROWS_OF_ITEMS = 499_011, 100_000
-"""TPC-C 5.11, 4.3.3.1: a warehouse, 10 districts, 30,000 customers, histories and orders, 9,000 new orders, 100,000 of
-stock and 10 lines of an order on average; items are the same for all warehouses."""
+_OF_WAREHOUSE = (
+    (1, 89), (10, 95), (30_000, 655), (30_000, 46), (30_000, 24), (9_000, 8), (100_000, 306), (300_000, 54),
+)  # fmt: skip
+"""Rows of the tables warehouse, district, customer, history, order, new-order, stock and order-line, and their typical
+length in bytes, by TPC-C 5.11, 4.2.2: without indexes, versions and copies."""
+_ITEMS = (100_000, 82)
+"""The same for all warehouses."""
 _T = TypeVar("_T")
 _MARKS = re.compile(r"\((?:R|TM|C)\)|(?<!\s)\s+(?:(?:Processor|CPU)\b|@.*$)", re.IGNORECASE)
 """What says nothing about a CPU in the name of its model."""
@@ -119,7 +123,7 @@ def _data(row: BenchmarkRow) -> str:
     if row.subject is not Subject.DATABASE:
         return ""
     if warehouses := given.get("warehouses"):
-        return f"TPC-C with {counted(warehouses, 'warehouse')} ({_rows(warehouses)}){_how_long(row)}"
+        return f"TPC-C with {counted(warehouses, 'warehouse')} ({_rows_of(warehouses)}){_how_long(row)}"
     if rows := given.get("rows"):
         tables = given.get("tables")
         many = f"{counted(tables, 'table')} of {counted(rows, 'row')}" if tables else counted(rows, "row")
@@ -128,13 +132,12 @@ def _data(row: BenchmarkRow) -> str:
     return ""
 
 
-def _rows(warehouses: int) -> str:
-    """'69.9 billion rows' of 140,000 warehouses as they are loaded; those of items are the same for all."""
-    rows = warehouses * _ROWS_PER_WAREHOUSE + _ROWS_OF_ITEMS
-    for size, name in ((1e9, "billion"), (1e6, "million")):
-        if rows >= size:
-            return f"{people.significant(rows / size, 3)} {name} rows"
-    return counted(rows, "row")
+def _rows_of(warehouses: int) -> str:
+    """'69.9 billion rows of 8.7 TiB': 140,000 warehouses as they are loaded."""
+    tables = [*[(warehouses * rows, length) for rows, length in _OF_WAREHOUSE], _ITEMS]
+    rows, size = sum(rows for rows, _ in tables), sum(rows * length for rows, length in tables)
+    many, name = (rows / 1e9, "billion") if rows >= 1e9 else (rows / 1e6, "million")
+    return f"{people.significant(many, 3)} {name} rows of {people.byte_size(size)}"
 
 
 def _how_long(row: BenchmarkRow) -> str:
