@@ -11,7 +11,15 @@ from nephoscope.analysis.lookup import Lookup
 from nephoscope.model.analysed import AnalysedStudy, OnlyDifference
 from nephoscope.model.price_rows import CostRow, PricePerformance, TransferRow
 from nephoscope.model.questions import ContrastRow
-from nephoscope.model.rows import BenchmarkRow, ComparisonVerdict, ConfigurationRow, MeasurementRow, Statistic, TrialRow
+from nephoscope.model.rows import (
+    BenchmarkRow,
+    ComparisonVerdict,
+    ConfigurationRow,
+    FamilyComparison,
+    MeasurementRow,
+    Statistic,
+    TrialRow,
+)
 from nephoscope.model.subjects import DatabaseLoad, Subject
 from nephoscope.report.figures.latency import latency_figures
 from nephoscope.report.figures.spec import Spec, unchecked, unpacked
@@ -263,6 +271,18 @@ def test_a_name_loses_the_setup_that_plays_no_part_and_keeps_its_spelling(
     palette = palette_of(lookup)
     assert for_machines(palette, lookup, ["reads"]).called[names[0]] == called
     assert for_machines(palette, lookup, ["tpcc"]) == palette, "two setups of one type"
+
+
+def test_where_no_two_machines_differ_in_one_thing_designs_are_set_against_each_other() -> None:
+    study = priced_example.everything()
+    groups = [row for row in study[FamilyComparison] if row.benchmark == "tpcc"]
+    assert contrasts(Book(Lookup(study)), ["tpcc"]) is not None
+    _, found = sections(with_tables(study, {ContrastRow: []}))
+    (figure,) = (one for chapter in found for one in chapter.figures if one.title == "Kinds of machines")
+    drawn = [row for spec in specs_of(figure) for row in rows_of(spec)]
+    assert {row["label"] for row in drawn} <= {f"{row.left} against {row.right}" for row in groups}
+    assert {(row["ratio"], row["verdict"]) for row in drawn} <= {(row.ratio, row.verdict.value) for row in groups}
+    assert drawn
 
 
 def test_curves_are_those_of_the_best_and_of_machines_mounted_like_it() -> None:

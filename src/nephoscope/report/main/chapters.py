@@ -144,7 +144,7 @@ def _chapter(
         *(() if known else (ranking,)),
         partial(measured_of_advertised, rows=rows, palette=palette),
         second,
-        partial(chapter_figures.contrasts, benchmarks=names),
+        partial(_differences, benchmarks=names),
         partial(chapter_figures.winners, board=first, palette=palette),
         *(partial(curves.response_times, row=row, palette=palette) for row in rows),
     ]
@@ -159,6 +159,10 @@ def _chapter(
         is_folded=qualified is None and len(book.lookup.configurations) <= FEW,
         more=tuple(Link(row.benchmark, book.href(section_anchor(row.benchmark))) for row in rows),
     )
+
+
+def _differences(book: Book, benchmarks: Sequence[str]) -> Figure | None:
+    return chapter_figures.contrasts(book, benchmarks) or chapter_figures.families(book, benchmarks)
 
 
 def _course(book: Book, rows: Sequence[BenchmarkRow], palette: Palette) -> Figure | None:
