@@ -147,6 +147,19 @@ class HasPrograms(Protocol):
 
 
 @runtime_checkable
+class NeedsRoomHere(Protocol):
+    """Needs more than programs where it is started on this machine."""
+
+    def require_here(self) -> None:
+        """Finds before the first trial what would fail in each.
+
+        Raises:
+            EnvironmentProblem: it could not start here.
+        """
+        ...
+
+
+@runtime_checkable
 class HasCounters(Protocol):
     """Counts what its work costs."""
 

@@ -6,13 +6,13 @@ from dataclasses import replace
 
 from nephoscope.benchmarks.base import Benchmark
 from nephoscope.checks.thresholds import CLOCK_OFFSET
-from nephoscope.databases.base import Database
+from nephoscope.databases.base import Database, NeedsRoomHere
 from nephoscope.machines.doctor import require_hosts_fit
 from nephoscope.machines.shielded import to_its_end
 from nephoscope.model.errors import EnvironmentProblem, InputError, NephoscopeError, TrialFailure
 from nephoscope.model.records import PlannedTrial
 from nephoscope.model.subjects import Subject
-from nephoscope.providers.base import ClusterRequest, ExaminesHosts, Provider, Wanted
+from nephoscope.providers.base import ClusterRequest, ExaminesHosts, OnThisMachine, Provider, Wanted
 from nephoscope.providers.cloud.order import order_of
 from nephoscope.run.repeats import due
 from nephoscope.run.world import World
@@ -25,7 +25,8 @@ from nephoscope.study.provisioning import CLOUDS
 async def preflight(folder: ResultsFolder, study: Study, world: World) -> None:
     """Checks that all providers can be used, and asks the study's own hosts whether they fit.
 
-    Then it connects to every database of the user's that a remaining trial needs.
+    Then it connects to every database of the user's that a remaining trial needs, and looks whether this machine has
+    room for one that it starts here.
 
     Raises:
         InputError: only the name and price of a provider are known, a configuration lacks what a cloud needs, or a
@@ -49,10 +50,13 @@ async def preflight(folder: ResultsFolder, study: Study, world: World) -> None:
     await _examine_hosts(left, world)
     needing = {row.intent.configuration_name for row in left if _drives_a_database(row, world)}
     for configuration in provided:
-        if configuration.database.dsn is not None and configuration.name in needing:
-            request = ClusterRequest(key, configuration, folder.scratch)
-            database = world.databases[configuration.database.system]
-            await reach(request, world.providers[configuration.provider], database)
+        if configuration.name not in needing:
+            continue
+        database, provider = world.databases[configuration.database.system], world.providers[configuration.provider]
+        if configuration.database.dsn is not None:
+            await reach(ClusterRequest(key, configuration, folder.scratch), provider, database)
+        elif isinstance(provider, OnThisMachine) and isinstance(database, NeedsRoomHere):
+            database.require_here()
 
 
 async def _examine_hosts(left: Sequence[PlannedTrial], world: World) -> None:

@@ -76,9 +76,13 @@ def file(tmp_path: Path) -> Path:
         ("version=15,99", EnvironmentProblem, "PostgreSQL 99 is not installed on this machine; installed: .*18"),
         ("version=9.6,18", InputError, "does not measure PostgreSQL 9.6"),
         ("shared_bufers=1GB,2GB", InputError, "no setting 'shared_bufers'"),
+        ("shared_buffers=128XB,1GB", InputError, "rejects shared_buffers = '128XB': invalid value for parameter"),
+        ("shared_buffers=128MB,0", InputError, "rejects shared_buffers = '0': .*outside the valid range"),
     ],
 )
-def test_what_a_server_of_ours_lacks_is_told(file: Path, compare: str, error: type[NephoscopeError], said: str) -> None:
+def test_what_a_server_of_ours_lacks_or_rejects_is_told(
+    file: Path, compare: str, error: type[NephoscopeError], said: str
+) -> None:
     with pytest.raises(error, match=said) as caught:
         run("init", str(file), "--compare", compare)
     assert caught.value.hint

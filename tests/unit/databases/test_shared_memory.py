@@ -1,13 +1,15 @@
 """A machine whose /dev/shm is too small for PostgreSQL is told what to enlarge."""
 
 import asyncio
+import os
 from pathlib import Path
 
 import pytest
 
 from nephoscope.databases.postgres.binaries import Binaries
 from nephoscope.databases.postgres.folder import ServerFolder, prepare
-from nephoscope.model.errors import DatabaseFailed
+from nephoscope.databases.postgres.shared_memory import require_room
+from nephoscope.model.errors import DatabaseFailed, EnvironmentProblem
 from tests.support.local_remote import this_machine
 
 RECORDED = """\
@@ -32,3 +34,18 @@ def test_the_hint_of_a_data_folder_that_cannot_be_made_fits_its_reason(tmp_path:
     with pytest.raises(DatabaseFailed, match="initdb failed with exit code 1") as failure:
         asyncio.run(prepare(machine, Binaries(program.parent, "system"), folder))
     assert failure.value.hint.startswith(hint)
+
+
+@pytest.mark.parametrize(("blocks", "fits"), [(256, False), (512, True)])
+def test_too_little_room_is_said_before_the_first_trial(
+    blocks: int, fits: bool, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Blocks of 4 KiB: initdb of PostgreSQL 18 ended with 1 MiB, and came up with 1.1 MiB."""
+    full = os.statvfs_result((4096, 4096, 16384, blocks, blocks, 0, 0, 0, 0, 255))
+    monkeypatch.setattr(os, "statvfs", lambda _path: full)
+    if fits:
+        require_room()
+    else:
+        with pytest.raises(EnvironmentProblem, match="1,048,576 bytes are left in ") as failure:
+            require_room()
+        assert failure.value.hint.startswith("make /dev/shm larger")

@@ -54,3 +54,20 @@ def test_a_server_that_cannot_be_stopped_hides_neither_the_cause_nor_its_machine
         with pytest.raises(EnvironmentProblem, match=why):
             asyncio.run(preflight(made.folder, made.study, world))
         assert made.provider.existing == {}
+
+
+def test_a_machine_without_room_for_a_server_is_said_to_have_none(tmp_path: Path) -> None:
+    class Large(FakeDatabase):
+        def require_here(self) -> None:
+            raise EnvironmentProblem("there is no room")
+
+    text = STUDY.format(more="").replace('provider = "aws"', 'provider = "fake"')
+    for uses, drives in (("parameters = { database = true }", True), ("", False)):
+        made = rehearsal(tmp_path / str(drives), text=text.replace('uses = "fake"', f'uses = "fake"\n{uses}'))
+        vars(made.provider).update(tools=(), needs_root=False)  # as a provider on this machine has them
+        world = replace(made.world, databases={"fake": Large(repeat(None))})
+        if drives:
+            with pytest.raises(EnvironmentProblem, match="there is no room"):
+                asyncio.run(preflight(made.folder, made.study, world))
+        else:
+            asyncio.run(preflight(made.folder, made.study, world))

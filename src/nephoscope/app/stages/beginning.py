@@ -3,6 +3,8 @@
 import os
 import subprocess
 from collections.abc import Sequence
+from pathlib import Path
+from tempfile import TemporaryDirectory
 
 from nephoscope.app.wiring import load_program
 from nephoscope.databases.asking import UsersServer, text, wire_of
@@ -108,6 +110,8 @@ def _require_on_ours(change: Change) -> list[str]:
             return [f"these servers come from different builds, which may matter as much as the version: {builds}"]
     elif found and "." not in change.key:
         _require_known(change.key, _contexts(found[0]))
+        for value in change.values:
+            _require_taken(change.key, value, found[0])
     return []
 
 
@@ -117,6 +121,21 @@ def _require_known(setting: str, contexts: dict[str, str]) -> None:
         raise InputError(
             f"PostgreSQL has no setting {setting!r}",
             hint=f"did you mean {near}?" if near else "https://www.postgresql.org/docs/current/runtime-config.html",
+        )
+
+
+def _require_taken(setting: str, value: str, server: Binaries) -> None:
+    """Lets a server's program say whether it could start with a value; it starts nothing."""
+    with TemporaryDirectory() as folder:
+        Path(folder, "postgresql.conf").touch()
+        argv = [server.path("postgres"), "-C", setting, "-D", folder, "-c", f"{setting}={value}"]
+        in_english = {**os.environ, "LC_ALL": "C"}
+        said = subprocess.run(argv, capture_output=True, text=True, check=False, env=in_english).stderr
+    why, _, hint = said.partition("FATAL:")[2].partition("\n")
+    if why:
+        raise InputError(
+            f"PostgreSQL rejects {setting} = {value!r}: {why.strip()}",
+            hint=hint.partition("HINT:")[2].strip() or f"name values that {setting} may have",
         )
 
 

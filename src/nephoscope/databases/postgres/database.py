@@ -43,6 +43,7 @@ from nephoscope.databases.base import (
     HasReplication,
     HasSettings,
     HasUpkeep,
+    NeedsRoomHere,
     Upkeep,
 )
 from nephoscope.databases.made import COPY, DATA_SET
@@ -58,7 +59,7 @@ from nephoscope.databases.postgres.settings import (
     log_bytes,
     stored_settings,
 )
-from nephoscope.databases.postgres.shared_memory import hint_on
+from nephoscope.databases.postgres.shared_memory import hint_on, require_room
 from nephoscope.databases.programs import as_server_user, end_of
 from nephoscope.machines.local import LocalRemote
 from nephoscope.machines.loopback import free_port, in_url
@@ -113,6 +114,7 @@ class PostgresDatabase(
     HasFootprint,
     HasLoadedBytes,
     HasSettings,
+    NeedsRoomHere,
 ):
     """See the module's text. One instance serves one study."""
 
@@ -136,6 +138,10 @@ class PostgresDatabase(
         """By cluster: settings for the databases of trials on a user's own server."""
 
     # Database
+
+    @override
+    def require_here(self) -> None:
+        require_room()
 
     @override
     async def start(self, cluster: Cluster, settings: DatabaseSettings, log: Path) -> Endpoint:

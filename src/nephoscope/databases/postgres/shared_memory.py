@@ -6,9 +6,13 @@ System V memory, hence the C library.
 """
 
 import ctypes
+import os
 import struct
 from contextlib import suppress
 from pathlib import Path
+
+from nephoscope.model.errors import EnvironmentProblem
+from nephoscope.model.units import MIB
 
 _POSIX = Path("/dev/shm")  # noqa: S108  # where shm_open of Linux makes its files, by PostgreSQL's names
 _HEADER = struct.Struct("@iiNNI")
@@ -22,6 +26,8 @@ _ITEM = struct.Struct("@IINNP?7x")
 _ITEMS_AT = 16
 _TOO_SMALL = "could not resize shared memory segment"
 """What the server and initdb say where /dev/shm is full; containers have 64 MB of it unless told otherwise."""
+_LEAST_BYTES = 2 * MIB
+"""PostgreSQL 18 starts with 1.1 MiB and not with 1 MiB."""
 _LARGER = (
     "make /dev/shm larger (mount -o remount,size=1g /dev/shm; docker run --shm-size=1g), or set `dsn` in the study to "
     "a server of your own"
@@ -29,6 +35,21 @@ _LARGER = (
 _ID_LINE = 6
 """Of postmaster.pid, from 0: key and id of the System V segment."""
 _READ_ONLY, _REMOVE, _FAILED = 0o10000, 0, ctypes.c_void_p(-1).value
+
+
+def require_room() -> None:
+    """Finds before the first trial what would fail in each.
+
+    Raises:
+        EnvironmentProblem: no server could start here.
+    """
+    about = os.statvfs(_POSIX)
+    room = about.f_bavail * about.f_frsize
+    if room < _LEAST_BYTES:
+        raise EnvironmentProblem(
+            f"{room:,} bytes are left in {_POSIX} of this machine, and a PostgreSQL server needs {_LEAST_BYTES:,}",
+            hint=_LARGER,
+        )
 
 
 def hint_on(said: str, otherwise: str = "") -> str:
