@@ -89,6 +89,19 @@ def test_the_overview_has_the_workers_and_concurrencies_of_its_tables() -> None:
     assert asked["tpcc-140000"]["warehouses"] == 140_000
 
 
+def test_many_small_machines_are_set_against_few_large_ones_of_the_same_series() -> None:
+    study = read_study(ROOT / "studies" / "small-against-large.toml")
+    by_name = {one.name: one for one in study.configurations}
+    (asked,) = study.contrasts
+    pairs = [(by_name[left], by_name[right]) for left, right in zip(asked.left or (), asked.right or (), strict=True)]
+    assert len(pairs) == 6
+    for small, large in pairs:
+        machines = small.database_machine, large.database_machine
+        assert [one.count for one in machines] == [16, 4]
+        assert machines[0].expect_cpu_model == machines[1].expect_cpu_model
+        assert small.load_machine == large.load_machine
+
+
 def test_the_overview_measures_latency_in_one_zone_and_takes_versions_as_an_axis() -> None:
     """'Single-row reads in 1 ms … writes in 2 ms within a single availability zone'; '19.2 … 21.1'."""
     text = (ROOT / "studies" / "crdb-overview.toml").read_text(encoding="utf-8")
