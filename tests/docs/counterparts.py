@@ -15,25 +15,36 @@ from nephoscope.model.analysed import AnalysedStudy
 from nephoscope.model.records import Metric
 from nephoscope.model.rows import BenchmarkRow
 from nephoscope.model.words import provider_name
-from nephoscope.report.figures.cloud_curves import best_curves, curves_by_cloud
-from nephoscope.report.figures.counted_metrics import Curve, curves_of
-from nephoscope.report.figures.distributions import throughput_histogram
-from nephoscope.report.figures.dollars import dollars
+from nephoscope.report.figures.dollars import cost_per_run, dollars
 from nephoscope.report.figures.network import (
     Ranges,
     latency_histogram,
     ranges_of,
+    round_trips,
     throughput_by_second,
+    throughput_histogram,
     throughput_ranges,
 )
-from nephoscope.report.figures.results import Results, Steps, all_steps, every_step, maximum, of_databases, results_of
-from nephoscope.report.figures.round_trips import round_trips
-from nephoscope.report.figures.small_and_large import small_and_large
-from nephoscope.report.figures.steps import best_over_warehouses, over_memory, over_warehouses
-from nephoscope.report.figures.storage import curves_figure, row_statistics
-from nephoscope.report.figures.storage_kinds import by_storage, storage_shares
-from nephoscope.report.figures.tops import best_of_clouds, tops
-from nephoscope.report.figures.transfer_costs import cost_per_run
+from nephoscope.report.figures.results import (
+    Curve,
+    Results,
+    Steps,
+    all_steps,
+    curves_of,
+    every_step,
+    maximum,
+    of_databases,
+    results_of,
+)
+from nephoscope.report.figures.steps import (
+    best_curves,
+    best_over_warehouses,
+    curves_by_cloud,
+    over_memory,
+    over_warehouses,
+)
+from nephoscope.report.figures.storage import by_storage, curves_figure, row_statistics, storage_shares
+from nephoscope.report.figures.tops import best_of_clouds, small_and_large, tops
 from nephoscope.report.parts import Book, Figure
 from nephoscope.report.sections.machines import machines_table
 from tests.support import editions

@@ -7,8 +7,7 @@ from typing import Any
 
 from typing_extensions import override
 
-from nephoscope.report.figures.spec import unpacked
-from nephoscope.report.packing import unpack
+from nephoscope.report.figures.spec import unpack, unpacked
 
 _UNSEEN = frozenset({"script", "style", "pre", "svg", "noscript"})
 """What a reader does not read as text; `pre` is what a tool or the study file says."""

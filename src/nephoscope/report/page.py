@@ -27,25 +27,20 @@ from nephoscope.report.figures.spec import as_script, packed, unchecked, unpacke
 from nephoscope.report.main.chapters import chapters
 from nephoscope.report.main.compared import compared, design
 from nephoscope.report.main.doubts import doubts
-from nephoscope.report.main.measured import measured
+from nephoscope.report.main.measured import measured, part_words
 from nephoscope.report.main.money import price_and_performance
-from nephoscope.report.main.part import part_words
 from nephoscope.report.main.progress import Running, progress
-from nephoscope.report.main.repair import repair
-from nephoscope.report.main.verdict import verdict
+from nephoscope.report.main.verdict import repair, verdict
 from nephoscope.report.parts import Book, Figure, Link, Page, Panel
 from nephoscope.report.sections import tables
 from nephoscope.report.sections.benchmarks import BenchmarkSection, benchmark_section, order_figures
 from nephoscope.report.sections.comparisons import compared_headlines
 from nephoscope.report.sections.costs import cost_figures, tables_per_unit
-from nephoscope.report.sections.database_numbers import database_numbers
 from nephoscope.report.sections.explorer import explorer_data
-from nephoscope.report.sections.machine_numbers import machine_numbers
+from nephoscope.report.sections.machine_numbers import database_numbers, machine_numbers
 from nephoscope.report.sections.machines import machines_table
-from nephoscope.report.sections.methods import methods, reproduce
-from nephoscope.report.sections.opening import key_facts
-from nephoscope.report.sections.trial_records import trial_records
-from nephoscope.report.sections.trials import evidence_table, exclusions_table, outcomes
+from nephoscope.report.sections.opening import key_facts, methods, reproduce
+from nephoscope.report.sections.trials import evidence_table, exclusions_table, outcomes, trial_records
 from nephoscope.report.tables.html import folded_html, rows_html
 
 TEMPLATES = Path(__file__).parent / "templates"

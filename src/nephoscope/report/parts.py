@@ -1,5 +1,7 @@
 """What sections consist of: tables, figures and badges, as values that the templates print."""
 
+import hashlib
+import re
 from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from enum import StrEnum
@@ -12,15 +14,76 @@ from nephoscope.model.missing import MissingPart, contained
 from nephoscope.model.records import VerdictKind
 from nephoscope.model.rows import BenchmarkRow, ComparisonVerdict, Statistic, TrialRow
 from nephoscope.model.words import NOT_DECIDED, counted
-from nephoscope.report.evidence import EvidenceBook, trial_anchor
 from nephoscope.report.figures import theme
 from nephoscope.report.figures.settled import settled
 from nephoscope.report.figures.spec import Spec, is_plain, packed
-from nephoscope.report.limits import FIRST_ROWS, FOLDED_FROM, MAX_DRAWN_VALUES, MAX_LINKS, MAX_TRIALS
 from nephoscope.report.wording import line_of, range_text
 
 P = ParamSpec("P")
 Made = TypeVar("Made")
+
+
+_UNSAFE = re.compile(r"[^A-Za-z0-9_-]+")
+
+
+@dataclass(frozen=True)
+class EvidenceSet:
+    """The trials behind one or more numbers."""
+
+    anchor: str
+    label: str
+    about: str
+    trials: tuple[str, ...]
+
+
+@dataclass
+class EvidenceBook:
+    """Gives each distinct set of trials one anchor, numbered in order of first use."""
+
+    sets: dict[tuple[str, ...], EvidenceSet] = field(default_factory=dict)
+
+    def cite(self, trials: Sequence[str], about: str) -> EvidenceSet | None:
+        """The set of these trials in any order; None when there are none, or the page is full."""
+        key = tuple(sorted(set(trials)))
+        if not key or (key not in self.sets and len(self.sets) == MAX_SETS):
+            return None
+        if key not in self.sets:
+            number = len(self.sets) + 1
+            self.sets[key] = EvidenceSet(f"evidence-{number}", f"E{number}", about, key)
+        return self.sets[key]
+
+
+def slug(text: str) -> str:
+    """A name as part of an anchor: safe characters only; a hash keeps names distinct when characters are replaced."""
+    safe = _UNSAFE.sub("-", text)
+    if safe == text:
+        return safe
+    return f"{safe.strip('-')}-{hashlib.sha256(text.encode()).hexdigest()[:6]}"
+
+
+def trial_anchor(trial: str) -> str:
+    """Anchor of a trial's row."""
+    return f"trial-{slug(trial)}"
+
+
+FIRST_ROWS = 10
+"""Visible rows of a long table before a reader unfolds it."""
+FOLDED_FROM = 16
+"""A table or group with fewer rows is shown in full: folding it would not be worth a click."""
+MAX_TRIALS = 1_000
+"""Listed trials: excluded ones first, then in plan order. The others link to their folders."""
+MAX_SETS = 1_000
+"""Sets of trials behind numbers, in the order in which the page uses them; later numbers have no link."""
+MAX_LINKS = 100
+"""Trials of one set or with one reason that get a link each."""
+MAX_DRAWN_VALUES = 3_000
+"""Values of headline metrics; with more, charts show medians, intervals and extremes instead of every trial."""
+MAX_METRIC_ROWS = 600
+"""Rows of one benchmark's table of all metrics."""
+MAX_METRIC_ROWS_IN_ALL = 3_000
+"""Rows of these tables of all benchmarks together."""
+MAX_FORMULAS = 200
+"""Monthly costs whose formula the page shows."""
 
 
 @dataclass(frozen=True)

@@ -17,7 +17,7 @@ from nephoscope.model.rows import BenchmarkRow
 from nephoscope.model.subjects import Subject
 from nephoscope.prices.book import PriceBook
 from nephoscope.prices.rows import Basis, Kind, Price, Unit
-from nephoscope.report.main.cost_lines import cost_lines
+from nephoscope.report.main.money import cost_lines
 from nephoscope.report.parts import Book
 from nephoscope.study.model import Study
 from tests.unit.analysis.study_builder import inputs, measurement, trial

@@ -14,21 +14,15 @@ from nephoscope.model.price_rows import CostRow, PricePerformance, TransferRow
 from nephoscope.model.rows import ConfigurationRow, TrialRow
 from nephoscope.model.subjects import Subject
 from nephoscope.report.figures import groups, line_charts, row_charts
-from nephoscope.report.figures.cloud_curves import curves_by_cloud
-from nephoscope.report.figures.counted_metrics import curves_of
-from nephoscope.report.figures.distributions import BINS, throughput_histogram
-from nephoscope.report.figures.dollars import dollars
-from nephoscope.report.figures.memory import consistency
-from nephoscope.report.figures.network import ranges_of, throughput_ranges
-from nephoscope.report.figures.results import all_steps, maximum, of_databases, results_of
-from nephoscope.report.figures.round_trips import round_trips
+from nephoscope.report.figures.dollars import cost_per_run, dollars
+from nephoscope.report.figures.network import BINS, ranges_of, round_trips, throughput_histogram, throughput_ranges
+from nephoscope.report.figures.results import all_steps, curves_of, maximum, of_databases, results_of
 from nephoscope.report.figures.spec import Spec, unchecked, unpacked
-from nephoscope.report.figures.steps import best_over_warehouses, over_memory, over_warehouses
-from nephoscope.report.figures.storage_kinds import by_storage, storage_shares
-from nephoscope.report.figures.tops import best_of_clouds, tops
-from nephoscope.report.figures.transfer_costs import cost_per_run
+from nephoscope.report.figures.steps import best_over_warehouses, curves_by_cloud, over_memory, over_warehouses
+from nephoscope.report.figures.storage import by_storage, storage_shares
+from nephoscope.report.figures.tops import best_of_clouds, consistency, tops
 from nephoscope.report.parts import Book, Figure
-from nephoscope.report.sections.database_numbers import database_numbers
+from nephoscope.report.sections.machine_numbers import database_numbers
 from nephoscope.report.tables.statistics import table_over
 from tests.support import editions
 from tests.support.some_tables import with_tables

@@ -16,12 +16,9 @@ from nephoscope.analysis.lookup import Lookup
 from nephoscope.model.analysed import AnalysedStudy
 from nephoscope.model.rows import MeasurementRow
 from nephoscope.model.words import verdict_name
-from nephoscope.report.figures import tooltips
-from nephoscope.report.figures.labels import MAX_CHARACTERS, wrapped
 from nephoscope.report.figures.seconds import MIN_LENGTH_S, MIN_POINTS, courses, finished
-from nephoscope.report.figures.settled import settled
-from nephoscope.report.figures.spec import Spec, unchecked, unpacked
-from nephoscope.report.figures.ticks import linear_ticks, log_ticks
+from nephoscope.report.figures.settled import MAX_CHARACTERS, linear_ticks, log_ticks, settled, wrapped
+from nephoscope.report.figures.spec import NUMBER, TITLES, Spec, unchecked, unpacked
 from nephoscope.report.parts import Book, Figure
 from nephoscope.report.sections.benchmarks import benchmark_section, order_figures
 from nephoscope.report.sections.comparisons import compared_headlines
@@ -134,7 +131,7 @@ def test_rows_have_whole_and_unique_labels(figures: list[Figure]) -> None:
 
 
 def test_tooltips_have_the_same_fields_in_the_same_order_and_format(figures: list[Figure]) -> None:
-    order = list(tooltips.TITLES)
+    order = list(TITLES)
     for figure in figures:
         for spec in specs_of(figure):
             for layer in layers(spec):
@@ -142,8 +139,8 @@ def test_tooltips_have_the_same_fields_in_the_same_order_and_format(figures: lis
                 if isinstance(told, list):
                     fields = [one["field"] for one in told]
                     assert fields == sorted(fields, key=order.index), figure.title
-                    assert all(one["title"] == tooltips.TITLES[one["field"]] for one in told)
-                    assert all(one.get("format") == tooltips.NUMBER or one["type"] == "nominal" for one in told)
+                    assert all(one["title"] == TITLES[one["field"]] for one in told)
+                    assert all(one.get("format") == NUMBER or one["type"] == "nominal" for one in told)
 
 
 def test_a_legend_names_only_what_is_drawn(figures: list[Figure]) -> None:

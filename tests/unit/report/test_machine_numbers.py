@@ -10,9 +10,8 @@ from nephoscope.benchmarks.registry import BENCHMARKS
 from nephoscope.model.records import Direction, Facts, Metric
 from nephoscope.model.rows import ConfigurationRow, MachineRow
 from nephoscope.model.subjects import Subject
-from nephoscope.report.figures.counted_metrics import curves_of
-from nephoscope.report.figures.network import BINS_PER_DECADE
-from nephoscope.report.figures.round_trips import floors_of
+from nephoscope.report.figures.network import BINS_PER_DECADE, floors_of
+from nephoscope.report.figures.results import curves_of
 from nephoscope.report.figures.spec import unpacked
 from nephoscope.report.parts import Book
 from nephoscope.report.sections.machine_numbers import MachineNumbers, machine_numbers

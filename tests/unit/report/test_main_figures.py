@@ -25,12 +25,10 @@ from nephoscope.report.figures.latency import latency_figures
 from nephoscope.report.figures.spec import Spec, unchecked, unpacked
 from nephoscope.report.main.boards import TOP, TOP_OF_CHAPTER, boards_of, main_board
 from nephoscope.report.main.chapter_figures import contrasts, winners
-from nephoscope.report.main.chapter_tables import MAX_WINNERS
-from nephoscope.report.main.chapters import MAX_FIGURES, Chapter, chapter_of, chapters
+from nephoscope.report.main.chapters import MAX_FIGURES, MAX_WINNERS, Chapter, chapter_of, chapters
 from nephoscope.report.main.cost_figures import transfer, whole
-from nephoscope.report.main.cost_lines import cost_lines
 from nephoscope.report.main.curves import curve, response_times
-from nephoscope.report.main.money import _beside, _first_of, price_and_performance
+from nephoscope.report.main.money import _beside, _first_of, cost_lines, price_and_performance
 from nephoscope.report.main.palette import for_machines, palette_of
 from nephoscope.report.parts import Book, Figure, Page, line_key
 from nephoscope.report.wording import lines_text

@@ -65,7 +65,7 @@ def test_many_trials_are_drawn_as_medians(monkeypatch: pytest.MonkeyPatch) -> No
 
 
 def test_sets_of_trials_and_links_are_bounded(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("nephoscope.report.evidence.MAX_SETS", 3)
+    monkeypatch.setattr("nephoscope.report.parts.MAX_SETS", 3)
     monkeypatch.setattr(trial_section, "MAX_SETS", 3)
     monkeypatch.setattr(parts, "MAX_LINKS", 2)
     html = evidence_page(example.laptop())

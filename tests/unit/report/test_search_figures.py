@@ -15,8 +15,7 @@ from nephoscope.model.records import Disk
 from nephoscope.model.rows import MeasurementRow, Statistic, TrialRow
 from nephoscope.model.units import GIB
 from nephoscope.report.figures.latency import latency_figures
-from nephoscope.report.figures.passes import pass_figures
-from nephoscope.report.figures.searches import curve_figures, qualification
+from nephoscope.report.figures.searches import curve_figures, pass_figures, qualification
 from nephoscope.report.figures.spec import unpacked
 from nephoscope.report.parts import Book, Figure
 from nephoscope.report.sections.benchmarks import benchmark_section

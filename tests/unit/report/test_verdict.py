@@ -24,8 +24,7 @@ from nephoscope.model.sentence import Sentence
 from nephoscope.report.main.boards import main_board
 from nephoscope.report.main.compared import compared, design
 from nephoscope.report.main.measured import measured
-from nephoscope.report.main.repair import repair
-from nephoscope.report.main.verdict import MAX_CARDS, Card, Verdict, verdict
+from nephoscope.report.main.verdict import MAX_CARDS, Card, Verdict, repair, verdict
 from nephoscope.report.page import render_pages
 from nephoscope.report.parts import Book, Page
 from nephoscope.report.sections.opening import key_facts

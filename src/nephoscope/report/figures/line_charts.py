@@ -6,8 +6,7 @@ from typing import Any
 import altair as alt
 
 from nephoscope.report.figures import theme
-from nephoscope.report.figures.machine_charts import PLOT_HEIGHT
-from nephoscope.report.figures.row_charts import Sign
+from nephoscope.report.figures.row_charts import PLOT_HEIGHT, Sign
 from nephoscope.report.figures.spec import Rows, Spec, by_colour, by_shape, data, finished, tip, upwards
 
 _NAME: dict[str, Any] = {"fontSize": 11.5, "align": "left", "baseline": "middle", "dx": 8, "limit": 190}

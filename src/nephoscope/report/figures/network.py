@@ -5,22 +5,24 @@ from collections import Counter
 from collections.abc import Sequence
 from typing import Any
 
-from nephoscope.analysis.lookup import Lookup
+import altair as alt
+
+from nephoscope.analysis.lookup import Lookup, headlines
 from nephoscope.insights.advertised import deliveries
 from nephoscope.insights.names import metric_title
 from nephoscope.model import numbers as people
 from nephoscope.model.records import Metric
-from nephoscope.model.rows import BenchmarkRow, MeasurementRow, Statistic, WanFloor
+from nephoscope.model.rows import BenchmarkRow, MeasurementRow, Statistic, WanFloor, WithinRow
 from nephoscope.model.words import counted
-from nephoscope.report.figures import machine_charts, panels, theme
-from nephoscope.report.figures.counted_metrics import curves_of
-from nephoscope.report.figures.distributions import throughput_histogram, titled, within, within_table
-from nephoscope.report.figures.round_trips import by_place, floors_of, round_trips
+from nephoscope.report.figures import groups, panels, row_charts, theme
+from nephoscope.report.figures.results import curves_of
+from nephoscope.report.figures.row_charts import AXIS_HEIGHT, PLOT_HEIGHT, ROW, shares
 from nephoscope.report.figures.seconds import courses
-from nephoscope.report.figures.spec import axis_note
+from nephoscope.report.figures.spec import Rows, Spec, axis_note, coloured, data, finished, rows_axis, tip
 from nephoscope.report.figures.storage import curves_figure
-from nephoscope.report.parts import Book, Figure, KeyEntry
+from nephoscope.report.parts import Book, Cell, Column, Figure, KeyEntry, Row, Table
 from nephoscope.report.tables.statistics import figure_table
+from nephoscope.report.wording import interval_row
 
 MAX_PANELS = 6
 """Configurations that get their own chart."""
@@ -105,7 +107,7 @@ def throughput_ranges(book: Book, row: BenchmarkRow, metric: Metric, found: Rang
     drawn = []
     for panel, names in by_place(book.lookup, row, list(found)).items():
         spoken = f"Ranges of {title}: slowest, median and fastest second of {', '.join(names[:6])}"
-        spec = machine_charts.ranges(names, [rows[name] for name in names], axis, book.lookup.configurations, ends)
+        spec = row_charts.ranges(names, [rows[name] for name in names], axis, book.lookup.configurations, ends)
         drawn.append((panel, spoken, spec))
     shared = " All panels have the same axis." if len(drawn) > 1 else ""
     return book.figure(
@@ -168,7 +170,7 @@ def latency_histogram(book: Book, row: BenchmarkRow, metric: Metric) -> Figure |
         line = [] if floor is None else [{"floor": scale.value(floor.round_trip_s), "label": "light in fibre"}]
         replies = counted(sum(one["count"] for one in bins), "reply", "replies")
         spoken = f"Histogram of {metric_title(metric)} for {name}, {replies}."
-        spec = machine_charts.histogram(bins, line, domain, most, colour, axis)
+        spec = row_charts.histogram(bins, line, domain, most, colour, axis)
         drawn.append((titles.get(name, name), spoken, spec))
     physics = " ".join(f"{name}: {_physics(floors[name])}" for name in names[:MAX_PANELS] if name in floors)
     more = f" Only the first {MAX_PANELS} of {len(names)} configurations are drawn." if len(names) > MAX_PANELS else ""
@@ -199,3 +201,225 @@ def _bins(rows: list[MeasurementRow], scale: people.Scale) -> list[dict[str, Any
         text = f"{people.significant(low, 3)} to {people.significant(high, 3)} {scale.unit}"
         found.append({"low": low, "high": high, "share": count / len(rows), "count": count, "range_text": text})
     return found
+
+
+_LOW, _HIGH = "_min", "_p99"
+_FAR = "between regions, against the speed of light"
+_TRIP_ENDS = {"_min": "shortest", "": "mean", "_p99": "p99"}
+
+
+def round_trips(book: Book, row: BenchmarkRow) -> list[Figure]:
+    """A figure for machines of one region, and one for pairs of regions; empty if nothing like it was measured."""
+    metric = headlines(row)[0] if row.metrics else None
+    if metric is None or not metric.name.endswith("round_trip"):
+        return []
+    found = {
+        ending: {one.configuration: one for one in book.lookup.statistics_of(row.benchmark, f"{metric.name}{ending}")}
+        for ending in _TRIP_ENDS
+    }
+    names = [name for name in book.lookup.ranked(row.benchmark, metric) if all(name in one for one in found.values())]
+    floors = floors_of(book.lookup, row)
+    near, far = [name for name in names if name not in floors], [name for name in names if name in floors]
+    return [
+        *book.figures(_round_trips_figure, row, found, _near(book.lookup, near), "within a region", {}),
+        *book.figures(_round_trips_figure, row, found, _pairs(book.lookup, far, floors), _FAR, floors),
+    ]
+
+
+def floors_of(lookup: Lookup, row: BenchmarkRow) -> dict[str, WanFloor]:
+    """By configuration; none for a benchmark that ran between database machines, which are in one region."""
+    if row.parameters.get("between") == "databases":
+        return {}
+    return {one.configuration: one for one in lookup[WanFloor]}
+
+
+def by_place(lookup: Lookup, row: BenchmarkRow, names: Sequence[str]) -> groups.Groups:
+    """Machines of one region by cloud, and others by their pair of regions; a single group has no title."""
+    floors = floors_of(lookup, row)
+    near, far = [name for name in names if name not in floors], [name for name in names if name in floors]
+    return {**_near(lookup, near), **_pairs(lookup, far, floors)}
+
+
+def _near(lookup: Lookup, names: Sequence[str]) -> groups.Groups:
+    return groups.only(groups.everywhere(lookup) or {"": list(names)}, names) if names else {}
+
+
+def _pairs(lookup: Lookup, names: Sequence[str], floors: dict[str, WanFloor]) -> groups.Groups:
+    found: groups.Groups = {}
+    for name in names:
+        floor = floors[name]
+        cloud = groups.cloud_of(lookup, name)
+        where = f"{floor.database_region} and {floor.load_region}, {floor.distance_m / METRES_PER_KM:,.0f} km"
+        found.setdefault(f"{cloud}: {where}" if cloud else where, []).append(name)
+    return found
+
+
+def _round_trips_figure(
+    book: Book,
+    row: BenchmarkRow,
+    found: dict[str, dict[str, Statistic]],
+    panels: groups.Groups,
+    where: str,
+    floors: dict[str, WanFloor],
+) -> Figure | None:
+    names = [name for many in panels.values() for name in many]
+    if not names:
+        return None
+    scale = people.scale_for("s", [found[""][name].compared.value for name in names])
+    ends = [scale.value(found[end][name].compared.value) for end in _TRIP_ENDS for name in names]
+    ends += [scale.value(floors[name].round_trip_s) for name in names if name in floors]
+    axis = f"{scale.unit}   ·   ← lower is better"
+    drawn = []
+    for title, many in panels.items():
+        rows = [_trip(name, found, scale) for name in many]
+        light = [{"floor": scale.value(floors[many[0]].round_trip_s), "label": "light in fibre"}] if floors else []
+        spec = _trips_chart(many, rows, light, max(ends) * 1.05, axis, book.lookup.configurations)
+        drawn.append((title, f"{title}: mean round trips of {', '.join(many[:6])}", spec))
+    physics = (
+        " The dashed line is the time that light in fibre takes there and back by the shortest path." if floors else ""
+    )
+    shown = [found[""][name] for name in names]
+    return book.figure(
+        f"{row.benchmark}: round trips {where}",
+        f"{scale.unit}, lower is better",
+        f"Lines: from the shortest round trip of a trial to the 99th percentile; bars: interval of the mean; all are "
+        f"medians over replicates.{physics} All panels have the same axis, which starts at zero.",
+        drawn,
+        key=(
+            KeyEntry("┃", "var(--ink)", "mean"),
+            KeyEntry("▬", "var(--band-edge)", "its interval"),
+            KeyEntry("─", "var(--muted)", "shortest to p99"),
+            *((KeyEntry("┆", "var(--muted)", "light in fibre"),) if floors else ()),
+        ),
+        table=figure_table(book, f"{row.benchmark}: mean round trip {where}, {scale.unit}", shown, scale),
+        columns=min(2, len(drawn)),
+    )
+
+
+def _trip(name: str, found: dict[str, dict[str, Statistic]], scale: people.Scale) -> dict[str, Any]:
+    mean = found[""][name]
+    return {
+        "configuration": name,
+        "shortest": scale.value(found[_LOW][name].compared.value),
+        "longest": scale.value(found[_HIGH][name].compared.value),
+        **interval_row(mean, scale),
+        "shortest_text": scale.text(found[_LOW][name].compared),
+        "longest_text": scale.text(found[_HIGH][name].compared),
+    }
+
+
+def _trips_chart(names: Sequence[str], rows: Rows, light: Rows, most: float, axis: str, palette: Sequence[str]) -> Spec:
+    scale = alt.Scale(domain=[0, most], nice=True)
+    base = alt.Chart(data("rows")).encode(
+        y=rows_axis(names),
+        tooltip=tip("configuration", "level_text", "interval_text", "shortest_text", "longest_text"),
+    )
+    x = alt.X("low:Q", title=axis, scale=scale)
+    layers = [
+        base.mark_rule(**theme.INTERVAL, strokeWidth=14).encode(x=x, x2=alt.X2("high:Q")),
+        base.mark_rule(strokeWidth=1.6).encode(
+            x=alt.X("shortest:Q", title=axis), x2=alt.X2("longest:Q"), color=coloured(palette)
+        ),
+        base.mark_tick(**theme.MEDIAN, size=16).encode(x=alt.X("level:Q", title=axis)),
+    ]
+    if light:
+        layers.append(alt.Chart(data("light")).mark_rule(**theme.REFERENCE).encode(x=alt.X("floor:Q", title=axis)))
+    return finished(alt.layer(*layers), ROW * max(1, len(names)) + AXIS_HEIGHT, rows=rows, light=light)
+
+
+BINS = 40
+
+
+def throughput_histogram(book: Book, row: BenchmarkRow, metric: Metric) -> Figure | None:
+    """A histogram of all seconds for each configuration, on one axis; None where no second is stored."""
+    series = [one for one in book.lookup.series.get((row.benchmark, metric.name), []) if one.valid]
+    spreads = within(book, row, metric)
+    if metric.unit != "bit/s" or not series or not spreads:
+        return None
+    best = sorted(spreads, key=lambda one: (-one.mean, one.configuration))
+    scale = people.scale_for(metric.unit, [one.maximum for one in best])
+    low, high = min(one.minimum for one in best), max(one.maximum for one in best)
+    width = (high - low) / BINS or high / BINS or 1.0
+    binned = {
+        one.configuration: _bins_of_seconds(
+            [row for row in series if row.configuration == one.configuration], low, width, scale
+        )
+        for one in best[:MAX_PANELS]
+    }
+    most = max(one["share"] for bins in binned.values() for one in bins)
+    domain = (scale.value(low), scale.value(low + BINS * width))
+    drawn = []
+    for one in best[:MAX_PANELS]:
+        name = one.configuration
+        colour = theme.colour(book.lookup.configurations.index(name), len(book.lookup.configurations))
+        title = titled(one, scale)
+        spec = _histogram_of_seconds(binned[name], domain, most, colour, scale.unit)
+        drawn.append((title, f"Histogram of {counted(one.values, 'second')} of {title}", spec))
+    more = f" Only the best {MAX_PANELS} of {len(best)} configurations are drawn." if len(best) > MAX_PANELS else ""
+    return book.figure(
+        f"{row.benchmark}: distribution of {metric_title(metric).lower()}, in seconds",
+        f"{scale.unit}, higher is better",
+        "Every second of every valid trial, in bins of equal width. All panels share both axes. "
+        f"Seconds within a trial are not replicates.{more}",
+        drawn,
+        table=within_table(book, row, metric),
+        columns=min(3, len(drawn)),
+    )
+
+
+def within(book: Book, row: BenchmarkRow, metric: Metric) -> list[WithinRow]:
+    """What the analysis says of the values within trials."""
+    return [one for one in book.lookup[WithinRow] if (one.benchmark, one.metric) == (row.benchmark, metric.name)]
+
+
+def within_table(book: Book, row: BenchmarkRow, metric: Metric) -> Table | None:
+    """Mean, standard deviation and ends of the values within trials; None if the analysis has none."""
+    rows = within(book, row, metric)
+    if not rows:
+        return None
+    scale = people.scale_for(metric.unit, [one.mean for one in rows])
+    columns = (
+        Column("Configuration"),
+        Column("Mean", numeric=True),
+        Column("Standard deviation", numeric=True, hint="Of all values together, not of the means of trials."),
+        Column("Minimum", numeric=True),
+        Column("Maximum", numeric=True),
+        Column("Values", numeric=True),
+        Column("Trials", numeric=True),
+    )
+    body = tuple(
+        Row(
+            (
+                Cell(one.configuration, tone="name"),
+                *(Cell(scale.number(value)) for value in (one.mean, one.deviation, one.minimum, one.maximum)),
+                Cell(people.integer(one.values)),
+                Cell(people.integer(one.trials)),
+            )
+        )
+        for one in rows
+    )
+    return Table(f"{row.benchmark}: {metric_title(metric)} within trials, {scale.unit}", columns, body, compact=True)
+
+
+def titled(row: WithinRow, scale: people.Scale) -> str:
+    """Of a panel: the configuration with the standard deviation of what the panel shows, where there is one."""
+    if row.deviation is None:
+        return row.configuration
+    return f"{row.configuration}: standard deviation {scale.text(row.deviation)}"
+
+
+def _bins_of_seconds(
+    rows: Sequence[MeasurementRow], low: float, width: float, scale: people.Scale
+) -> list[dict[str, Any]]:
+    counts = Counter(min(BINS - 1, math.floor((row.value - low) / width)) for row in rows)
+    found: list[dict[str, Any]] = []
+    for place, count in sorted(counts.items()):
+        start, end = (scale.value(low + edge * width) for edge in (place, place + 1))
+        text = f"{people.significant(start, 4)} to {people.significant(end, 4)} {scale.unit}"
+        found.append({"low": start, "high": end, "share": count / len(rows), "count": count, "range_text": text})
+    return found
+
+
+def _histogram_of_seconds(bins: Rows, domain: tuple[float, float], most: float, colour: str, unit: str) -> Spec:
+    x = alt.X("low:Q", title=unit, scale=alt.Scale(domain=list(domain), zero=False, nice=True))
+    return finished(alt.layer(shares(x, most, "seconds", colour)), PLOT_HEIGHT, bins=bins)

@@ -4,7 +4,9 @@ The Cloud Report of 2022 measured TPC-C at several numbers of warehouses per vCP
 of a search by hand. Each step is a benchmark of its own, but nobody asks for the leaderboard of one step.
 """
 
-from collections.abc import Iterator, Sequence
+import json
+import re
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 
 from nephoscope.analysis.lookup import Lookup, headlines
@@ -13,7 +15,6 @@ from nephoscope.model.records import Metric
 from nephoscope.model.rows import BenchmarkRow, Statistic
 from nephoscope.model.subjects import Subject
 from nephoscope.model.words import counted
-from nephoscope.report.figures.series import number_of, series_of
 
 PER_CPU, ABSOLUTE = "active_warehouses_per_cpu", "active_warehouses"
 
@@ -135,3 +136,103 @@ def _about(row: BenchmarkRow) -> str:
 def all_steps(lookup: Lookup) -> Iterator[Steps]:
     """The series of steps of the study's databases."""
     yield from steps_of([row for row in lookup.study.benchmarks if row.subject is Subject.DATABASE])
+
+
+LOADS = {
+    "active_warehouses_per_cpu": "active warehouses per vCPU",
+    "active_warehouses": "active warehouses",
+    "connections": "connections",
+    "workers": "clients",
+    "rate_per_s": "operations due per second",
+    "pipeline": "operations in flight per connection",
+}
+"""Parameters that say how much load there is, with their names on an axis."""
+LEAST_STEPS = 2
+"""A single load is no series of steps."""
+
+
+@dataclass(frozen=True)
+class Series:
+    """Benchmarks that differ in one parameter alone."""
+
+    parameter: str
+    rows: tuple[tuple[float, BenchmarkRow], ...]
+    """By that parameter, least first."""
+
+    @property
+    def axis(self) -> str:
+        """Title of an axis of the parameter."""
+        return LOADS[self.parameter]
+
+
+def series_of(benchmarks: Sequence[BenchmarkRow]) -> list[Series]:
+    """Every series of at least two loads, in the order of the benchmarks."""
+    found: dict[tuple[str, str, str], list[tuple[float, BenchmarkRow]]] = {}
+    for row in benchmarks:
+        for key in LOADS:
+            count = number_of(row, key)
+            if count is not None and headlines(row):
+                others = {name: value for name, value in row.parameters.items() if name != key}
+                same = json.dumps(others, sort_keys=True, default=str)
+                found.setdefault((row.uses, key, same), []).append((count, row))
+    return [
+        Series(key, tuple(sorted(many, key=lambda step: step[0])))
+        for (_, key, _), many in found.items()
+        if len({at for at, _ in many}) >= LEAST_STEPS
+    ]
+
+
+def workload(row: BenchmarkRow) -> str:
+    """What a benchmark does, however much of it: equal for all loads of one workload."""
+    others = {name: value for name, value in row.parameters.items() if name not in LOADS}
+    return json.dumps([row.uses, others], sort_keys=True, default=str)
+
+
+def number_of(row: BenchmarkRow, key: str) -> float | None:
+    """A parameter that is a number; None: it is not given."""
+    count = row.parameters.get(key)
+    return float(count) if isinstance(count, int | float) and not isinstance(count, bool) else None
+
+
+BYTES = "bytes"
+"""Counted: bytes of a working set."""
+_FORMS = (
+    re.compile(r"(?P<count>\d+)-(?P<counted>streams|threads)\.(?P<quantity>\w+)"),
+    re.compile(r"(?P<what>[a-z][a-z-]*?)-(?P<count>\d+)\.(?P<quantity>iops|bandwidth|latency_mean|latency_p95)"),
+    re.compile(r"(?P<quantity>[a-z]\w*?)_(?P<count>\d+)_(?P<counted>threads|streams|clients)"),
+    re.compile(rf"(?P<what>[a-z][a-z-]*)\.(?P<quantity>\w+)_in_(?P<count>\d+)_(?P<counted>{BYTES})"),
+)
+_LEAST = 2
+"""A single number of threads does not make a curve."""
+
+
+@dataclass(frozen=True)
+class Curve:
+    """One quantity over the number of threads."""
+
+    what: str
+    """'read'; empty where the quantity already says it."""
+    quantity: str
+    counted: str
+    metrics: tuple[tuple[int, Metric], ...]
+
+    @property
+    def title(self) -> str:
+        """'read IOPS'."""
+        return f"{self.what} {self.quantity}".strip().replace("_", " ").replace("iops", "IOPS")
+
+
+def curves_of(metrics: Iterable[Metric]) -> list[Curve]:
+    """Every quantity with at least two numbers of threads, in the order of the metrics."""
+    found: dict[tuple[str, str, str], list[tuple[int, Metric]]] = {}
+    for metric in metrics:
+        match = next((match for form in _FORMS if (match := form.fullmatch(metric.name))), None)
+        if match:
+            parts = match.groupdict()
+            key = (parts.get("what") or "", parts["quantity"], parts.get("counted") or "threads")
+            found.setdefault(key, []).append((int(parts["count"]), metric))
+    return [
+        Curve(what, quantity, counted, tuple(sorted(many, key=lambda one: one[0])))
+        for (what, quantity, counted), many in found.items()
+        if len(many) >= _LEAST
+    ]

@@ -10,7 +10,7 @@ import altair as alt
 from nephoscope.analysis.lookup import Lookup, headlines
 from nephoscope.model import numbers as people
 from nephoscope.model.records import Metric
-from nephoscope.model.rows import BenchmarkRow, MachineRow, Statistic
+from nephoscope.model.rows import BenchmarkRow, MachineRow, PassRow, Statistic
 from nephoscope.model.words import counted
 from nephoscope.report.figures import panels, theme
 from nephoscope.report.figures.spec import (
@@ -25,7 +25,19 @@ from nephoscope.report.figures.spec import (
     tip,
     upwards,
 )
-from nephoscope.report.parts import Book, Cell, Column, Figure, KeyEntry, Row, Table, evidence_cell, validity_key
+from nephoscope.report.parts import (
+    Book,
+    Cell,
+    Column,
+    Figure,
+    KeyEntry,
+    Link,
+    Row,
+    Table,
+    evidence_cell,
+    trial_cell,
+    validity_key,
+)
 from nephoscope.report.tables.statistics import interval_cells
 from nephoscope.report.wording import unit_text
 
@@ -310,3 +322,101 @@ def _price(book: Book, configuration: str) -> str:
     months = {one.basis: one.month_usd for one in book.lookup.costs.get(configuration, [])}
     basis = next((one for one in book.lookup.bases if months.get(one) is not None), None)
     return f"${months[basis]:,.0f} a month, {basis}" if basis else people.MISSING
+
+
+_PASSES_HEIGHT = 170
+
+
+def pass_figures(book: Book, row: BenchmarkRow) -> list[Figure]:
+    """One figure; empty for a benchmark without a search."""
+    mine = [one for one in book.lookup[PassRow] if one.benchmark == row.benchmark]
+    if not mine:
+        return []
+    by_name = {name: [one for one in mine if one.configuration == name] for name in book.lookup.configurations}
+    scale = people.scale_for(mine[0].unit, [one.level for one in mine])
+    drawn = []
+    for name, many in by_name.items():
+        if many:
+            colour = theme.colour(book.lookup.configurations.index(name), len(book.lookup.configurations))
+            spoken = f"Pass probability of {counted(len(many), 'level')} of {name}."
+            drawn.append((name, spoken, _passes_chart(many, colour, scale)))
+    figure = book.figure(
+        f"{row.benchmark}: pass probability of each level",
+        "share of measurements at a level that passed, %",
+        "Each sign is one level of one search; the line through it is the 95 % Clopper\N{EN DASH}Pearson interval, "
+        "which assumes that the measurements at a level are independent, although the search chose its levels by "
+        "earlier results. Measurements with the larger client, and those set aside because of stolen CPU time, are "
+        "left out.",
+        drawn,
+        key=validity_key((one.counts for one in mine), "a valid trial"),
+        table=_passes_table(book, row, by_name, scale),
+        columns=min(2, len(drawn)),
+    )
+    return [figure]
+
+
+def _passes_chart(many: list[PassRow], colour: str, scale: people.Scale) -> Spec:
+    rows: list[dict[str, Any]] = [
+        {
+            "level": scale.value(one.level),
+            "share": 100 * one.share,
+            "low": 100 * one.low,
+            "high": 100 * one.high,
+            "text": _passed(one),
+            "counts": one.counts,
+            "trial": one.trial,
+        }
+        for one in many
+    ]
+    return finished(alt.layer(*_passes_layers(rows, colour, unit_text(scale))), _PASSES_HEIGHT, levels=rows)
+
+
+def _passes_layers(rows: Rows, colour: str, unit: str) -> list[alt.Chart]:
+    base = alt.Chart(data("levels")).encode(
+        x=alt.X("level:Q", title=f"level, {unit}", scale=alt.Scale(zero=True), axis=alt.Axis(grid=False)),
+        tooltip=tip("level:Q", "text", "trial"),
+    )
+    share = base.encode(y=upwards("share", "%", alt.Scale(domain=[0, 100])))
+    signs = [share.mark_point(filled=filled, size=55, color=colour) for filled in (True, False)]
+    low = alt.Y("low:Q", title="%", axis=alt.Axis(**theme.TITLE_ABOVE))
+    interval = base.mark_rule(color="var(--band-edge)").encode(y=low, y2="high:Q")
+    return [interval, *by_counting(rows, *signs)]
+
+
+def _passes_table(book: Book, row: BenchmarkRow, by_name: dict[str, list[PassRow]], scale: people.Scale) -> Table:
+    columns = (
+        Column("Trial"),
+        Column(f"Level, {unit_text(scale)}", numeric=True),
+        Column("Passed", numeric=True, hint="Of the measurements at this level."),
+        Column("Confirmations", numeric=True, hint="Measurements whose purpose was to confirm the level."),
+        Column("Pass probability", numeric=True),
+        Column("95 % interval", numeric=True, hint="Clopper\N{EN DASH}Pearson: its coverage is at least 95 %."),
+    )
+    body: list[Row] = []
+    for name, many in by_name.items():
+        if many:
+            body.append(Row(group=Link(name, "")))
+            body += [_passes_row(book, one, scale) for one in many]
+    return Table(f"{row.benchmark}: levels", columns, tuple(body), compact=True)
+
+
+def _passes_row(book: Book, one: PassRow, scale: people.Scale) -> Row:
+    return Row(
+        (
+            trial_cell(one.trial, book),
+            Cell(scale.number(one.level)),
+            Cell(_passed(one)),
+            Cell(people.integer(one.confirmations)),
+            Cell(people.share(one.share)),
+            Cell(_pass_interval(one)),
+        )
+    )
+
+
+def _passed(one: PassRow) -> str:
+    return f"{one.passed} of {one.points}"
+
+
+def _pass_interval(row: PassRow) -> str:
+    passed = people.Between(row.share, row.low, row.high)
+    return people.ends(passed, people.share_form(passed))

@@ -1,16 +1,17 @@
 """Turns an Altair chart into the JSON that the report contains."""
 
+import base64
+import gzip
 import json
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from contextlib import AbstractContextManager
 from typing import Any
 
 import altair as alt
 from altair.utils import schemapi
 
-from nephoscope.model.text import line
-from nephoscope.report.figures import theme, tooltips
-from nephoscope.report.packing import MAX_PLAIN, pack, unpack
+from nephoscope.model.text import line, visible
+from nephoscope.report.figures import theme
 
 Spec = dict[str, Any]
 Rows = Sequence[Mapping[str, Any]]
@@ -32,7 +33,7 @@ def finished(chart: alt.LayerChart | alt.FacetChart, height: int, **datasets: Ro
     spec["datasets"] = {name: [dict(row) for row in rows] for name, rows in datasets.items()}
     for layer in spec.get("layer", [spec]):
         if isinstance(told := layer.get("encoding", {}).get("tooltip"), list):
-            layer["encoding"]["tooltip"] = tooltips.aligned(told)
+            layer["encoding"]["tooltip"] = aligned(told)
     return spec
 
 
@@ -189,3 +190,87 @@ def by_counting(rows: Rows, valid: alt.Chart, hollow: alt.Chart) -> list[alt.Cha
         for layer, counts in layers
         if any(bool(row["counts"]) is counts for row in rows)
     ]
+
+
+TITLES = {
+    "configuration": "configuration",
+    "provider": "provider",
+    "processor": "processor",
+    "machine": "machine type",
+    "compared": "ratio of",
+    "left": "left",
+    "right": "right",
+    "group": "group",
+    "family": "family",
+    "size": "size",
+    "job": "job",
+    "operation": "operation",
+    "percentile": "percentile",
+    "part": "part",
+    "series": "shown",
+    "at": "measured at",
+    "at_text": "measured at",
+    "machines": "machines",
+    "warehouses": "active warehouses",
+    "offered": "offered",
+    "level": "level",
+    "s": "second",
+    "range_text": "range",
+    "price_text": "price",
+    "text": "value",
+    "value": "value",
+    "v": "value",
+    "level_text": "level",
+    "ratio_text": "ratio",
+    "interval_text": "interval",
+    "low_text": "slowest second",
+    "middle_text": "median second",
+    "high_text": "fastest second",
+    "shortest_text": "shortest",
+    "longest_text": "p99",
+    "memory_text": "memory",
+    "cv_text": "spread (CV)",
+    "per_dollar_text": "costs",
+    "coverage_text": "coverage",
+    "n": "valid replicates",
+    "count": "count",
+    "verdict": "left is",
+    "verdict_text": "verdict",
+    "passed_text": "the rule",
+    "front_text": "front",
+    "position": "position",
+    "block": "block",
+    "trial": "trial",
+    "counts_text": "valid",
+    "why": "why not",
+}
+"""Field of the chart's data -> how a tooltip names it, in the order of a tooltip."""
+NUMBER = ",.4~r"
+_ORDER = list(TITLES)
+
+
+def aligned(fields: Iterable[dict[str, Any]]) -> list[dict[str, Any]]:
+    """The fields of a tooltip in the order of `TITLES`; a field that is not there keeps its title and comes last."""
+    found = [_told(field) for field in fields]
+    return sorted(found, key=lambda field: _ORDER.index(field["field"]) if field["field"] in TITLES else len(_ORDER))
+
+
+def _told(field: dict[str, Any]) -> dict[str, Any]:
+    title = TITLES.get(field["field"], field.get("title", field["field"]))
+    number = {"format": NUMBER} if field.get("type") == "quantitative" else {}
+    return {"field": field["field"], "type": field.get("type", "nominal"), "title": title, **number}
+
+
+MAX_PLAIN = 4096
+"""Parts of up to this many characters are not packed."""
+LEVEL = 6
+
+
+def pack(text: str) -> str:
+    """ASCII text without HTML special characters, of text in which all can be seen; equal texts give equal bytes."""
+    return base64.b64encode(gzip.compress(visible(text).encode(), LEVEL, mtime=0)).decode()
+
+
+def unpack(text: str) -> str:
+    """The text that was packed."""
+    return gzip.decompress(base64.b64decode(text)).decode()

@@ -2,9 +2,9 @@
 
 from typing import Any
 
-from nephoscope.report.figures.labels import LINE_HEIGHT
-
 FONT = 'system-ui, -apple-system, "Segoe UI", Roboto, "Helvetica Neue", Arial, sans-serif'
+LINE_HEIGHT = 14
+"""Of names in several lines."""
 SHAPES = ("circle", "square", "triangle-up", "diamond", "triangle-down", "cross", "triangle-right", "triangle-left")
 GLYPHS = ("●", "■", "▲", "◆", "▼", "✚", "▶", "◀")
 MAX_COLOURS = len(SHAPES)

@@ -7,8 +7,7 @@ from nephoscope.model.price_rows import PricePerformance
 from nephoscope.model.records import Direction, Metric
 from nephoscope.model.rows import BenchmarkRow, Statistic
 from nephoscope.model.subjects import DatabaseLoad, Subject
-from nephoscope.report.figures.counted_metrics import curves_of
-from nephoscope.report.figures.series import series_of
+from nephoscope.report.figures.results import curves_of, series_of
 
 TOP = 20
 """Rows of the first figure, where it is a ranking."""

@@ -1,28 +1,31 @@
 """The chapters of the main page: CPU, network, storage, OLTP, single-row operations and cost."""
 
-from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
 from itertools import pairwise
 
 from nephoscope.analysis.answers import answered, questions_of
-from nephoscope.analysis.lookup import Lookup
+from nephoscope.analysis.lookup import Lookup, unique
 from nephoscope.insights.answers import Writer
-from nephoscope.insights.names import names_of, title_in_sentence
-from nephoscope.insights.standing import placed, sentence
+from nephoscope.insights.names import metric_title, names_of, title_in_sentence
+from nephoscope.insights.standing import place_of, placed, sentence
+from nephoscope.model.questions import BestRow
 from nephoscope.model.rows import BenchmarkRow
+from nephoscope.model.standing import Standing
 from nephoscope.model.subjects import DatabaseLoad, Subject
-from nephoscope.model.words import counted
+from nephoscope.model.words import capitalised, counted, provider_name, scope_name
+from nephoscope.report.figures.row_charts import OWN, strip
 from nephoscope.report.figures.searches import qualification
-from nephoscope.report.main import chapter_figures, cost_figures, curves, standing
+from nephoscope.report.main import chapter_figures, cost_figures, curves
 from nephoscope.report.main.advertised import measured_of_advertised
 from nephoscope.report.main.boards import Board, boards_of, in_order, main_board
-from nephoscope.report.main.chapter_tables import FEW, chapter_table
-from nephoscope.report.main.cost_lines import cheapest
-from nephoscope.report.main.operation_costs import operation_costs
+from nephoscope.report.main.cost_figures import operation_costs
+from nephoscope.report.main.money import cheapest
 from nephoscope.report.main.palette import Palette, for_machines, palette_of
-from nephoscope.report.parts import Book, Figure, Link, Table
-from nephoscope.report.tables.statistics import section_anchor
+from nephoscope.report.parts import Book, Cell, Column, Figure, Link, Row, Table, evidence_cell
+from nephoscope.report.tables.statistics import rank_cell, section_anchor
+from nephoscope.report.wording import candidates_text, interval_text, title_with_unit
 
 MAX_FIGURES = 3
 MAX_SAID = 3
@@ -239,7 +242,7 @@ def _standing(book: Book) -> Chapter | None:
         anchor="chapter-standing",
         title="Among cloud types",
         opening=Opening(sentence(found), "", None),
-        figures=tuple(book.figures(standing.figure, found)),
+        figures=tuple(book.figures(_strip_figure, found)),
     )
 
 
@@ -248,3 +251,147 @@ def _cost_figures(board: Board, palette: Palette) -> Iterator[Draw]:
     yield partial(cost_figures.whole, board=board, palette=palette)
     yield partial(cost_figures.months, palette=palette)
     yield partial(cost_figures.transfer, palette=palette)
+
+
+FEW = 8
+MAX_COLUMNS = 4
+MAX_WINNERS = 6
+MAX_NAMED = 3
+
+
+def chapter_table(book: Book, boards: Sequence[Board], called: Mapping[str, str]) -> Table | None:
+    """None when there is nothing beyond what the figures say."""
+    if len(book.lookup.configurations) <= FEW:
+        return _levels(book, boards[:MAX_COLUMNS], called)
+    return _winners(book, boards, called)
+
+
+def _levels(book: Book, boards: Sequence[Board], called: Mapping[str, str]) -> Table:
+    """A row for each configuration, a column for each headline metric; ordered by the one that most have."""
+    lead = max(boards, key=lambda board: len(board.ranked(book.lookup)))
+    by = f"{lead.row.benchmark}: {metric_title(lead.metric)}"
+    columns = [Column("Configuration"), Column("Rank", numeric=True, hint=f"By {by}; a range if uncertain.")]
+    for board in boards:
+        scale = book.lookup.scale(board.row.benchmark, board.metric)
+        columns.append(Column(title_with_unit(board.metric, scale), numeric=True, hint=board.row.benchmark))
+    columns.append(Column("n", numeric=True, hint=f"Valid replicates of {by}."))
+    ranks = book.lookup.ranks.get((*lead.key, "plain", None), {})
+    body = []
+    for name in unique(
+        name for board in (lead, *boards) for name in book.lookup.ranked(board.row.benchmark, board.metric)
+    ):
+        found = book.lookup.of_configuration(*lead.key, name)
+        cells = [
+            Cell(called[name], tone="name"),
+            rank_cell(ranks.get(name)),
+            *(_level(book, board, name) for board in boards),
+        ]
+        body.append(Row((*cells, Cell(str(found[0].n) if found else "0"))))
+    return Table("Levels and their intervals", tuple(columns), tuple(body), compact=True)
+
+
+def _level(book: Book, board: Board, configuration: str) -> Cell:
+    found = book.lookup.of_configuration(board.row.benchmark, board.metric.name, configuration)
+    if not found and not book.lookup.trials_of(board.row.benchmark, configuration):
+        return Cell("not measured", tone="quiet")
+    if not found:
+        return Cell("no valid trial", tone="warn")
+    one, scale = found[0], book.lookup.scale(board.row.benchmark, board.metric)
+    note = interval_text(one.compared, scale) if one.n > 1 else "measured once"
+    return evidence_cell(book, scale.number(one.compared), one.trials, f"{one.benchmark} on {configuration}", note)
+
+
+def _winners(book: Book, boards: Sequence[Board], called: Mapping[str, str]) -> Table | None:
+    """The best overall, of each cloud and of each size, for the first metrics; None where nothing was decided."""
+    wanted = {board.key: board for board in boards}
+    rows = [
+        one
+        for one in book.lookup[BestRow]
+        if one.view == "plain" and one.method != "none" and (one.benchmark, one.metric) in wanted
+    ]
+    if not rows:
+        return None
+    order = list(wanted)
+    rows = sorted(rows, key=lambda one: order.index((one.benchmark, one.metric)))
+    columns = (
+        Column("Metric"),
+        Column("Among"),
+        Column("The best"),
+        Column("Worse", numeric=True, hint="Configurations that were shown not to be the best."),
+    )
+    body = tuple(
+        Row(
+            (
+                Cell(_title(wanted[one.benchmark, one.metric], boards), tone="name"),
+                Cell(f"{scope_name(one.scope)}, {counted(one.of, 'configuration')}"),
+                evidence_cell(
+                    book, _named(one, called), one.trials, f"{one.benchmark}: {one.metric}, {scope_name(one.scope)}"
+                ),
+                Cell(str(one.excluded)),
+            )
+        )
+        for one in rows[:MAX_WINNERS]
+    )
+    more = len(rows) - MAX_WINNERS
+    note = f"{counted(more, 'more answer')} on the evidence page." if more > 0 else ""
+    return Table("The best, overall and of each kind", columns, body, note=note, compact=True)
+
+
+def _title(board: Board, boards: Sequence[Board]) -> str:
+    """With the benchmark, if there are several."""
+    several = len({one.row.benchmark for one in boards}) > 1
+    title = metric_title(board.metric)
+    return f"{board.row.benchmark}: {title}" if several else title
+
+
+def _named(row: BestRow, called: Mapping[str, str]) -> str:
+    if not row.excluded:
+        return f"any of {row.of - len(row.open)}" + (f"; {len(row.open)} unknown" if row.open else "")
+    unknown = f"; {len(row.open)} unknown" if row.open else ""
+    return candidates_text([called[name] for name in row.best], MAX_NAMED) + unknown
+
+
+_AXIS = "bogo operations/s per CPU, higher is better"
+
+
+def _strip_figure(book: Book, standing: Standing) -> Figure | None:
+    """The strip; None when nothing is placed."""
+    whole = [row for row in standing.rows if not row.alone]
+    if not whole:  # the strip is of vCPUs while all work
+        return None
+    types = [
+        {
+            "row": provider_name(one.provider),
+            "name": one.type,
+            "value": one.per_vcpu_per_s,
+            "text": _rate(one.per_s, one.vcpus),
+        }
+        for one in standing.among
+    ]
+    machines = [
+        {"row": OWN, "name": row.configuration, "value": row.per_vcpu_per_s, "text": _rate(row.per_s, row.cpus)}
+        for row in whole
+    ]
+    days = sorted(one.date for one in standing.among)
+    return book.figure(
+        "Where these machines stand among cloud types",
+        f"stress-ng {standing.version}, method div16: a line for each machine type.",
+        f"Measured by others, once on one machine of each type, between {days[0]} and {days[-1]}: {standing.source}, "
+        f"{standing.licence}. All are of one version of stress-ng, but Arm and x86 need different builds. "
+        + (f"{capitalised(standing.why_not)}." if standing.why_not else ""),
+        [
+            (
+                "",
+                " ".join(place_of(row, standing) for row in whole[:3]),
+                strip(_providers(types), types, machines, _AXIS),
+            )
+        ],
+    )
+
+
+def _providers(types: list[dict[str, object]]) -> list[str]:
+    return sorted(unique(str(one["row"]) for one in types))
+
+
+def _rate(per_s: float, cpus: int) -> str:
+    return f"{per_s / cpus:,.0f}/s on {counted(cpus, 'CPU')}"

@@ -10,7 +10,7 @@ from nephoscope.model.records import Direction, Metric
 from nephoscope.model.rows import BenchmarkRow, Statistic
 from nephoscope.model.words import capitalised, counted
 from nephoscope.report.figures import panels, searches, theme, warehouses
-from nephoscope.report.figures.counted_metrics import BYTES, Curve, curves_of
+from nephoscope.report.figures.results import BYTES, Curve, curves_of
 from nephoscope.report.main import charts
 from nephoscope.report.main.palette import Palette
 from nephoscope.report.parts import Book, Figure, KeyEntry, validity_key

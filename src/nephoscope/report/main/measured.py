@@ -5,12 +5,15 @@ from collections.abc import Collection, Iterable, Mapping, Sequence
 from typing import Any, TypeVar
 
 from nephoscope.analysis.lookup import Lookup, unique
+from nephoscope.insights.names import enumerated
 from nephoscope.model import numbers as people
+from nephoscope.model.analysed import PartOfStudy
 from nephoscope.model.rows import BenchmarkRow, ConfigurationRow
 from nephoscope.model.subjects import Subject
 from nephoscope.model.units import MIB, SECONDS_PER_MINUTE
-from nephoscope.model.words import counted
+from nephoscope.model.words import counted, provider_name
 from nephoscope.report.main.boards import in_order
+from nephoscope.report.main.chapters import TITLES
 
 _SYSTEMS: Mapping[str, str] = {
     "postgres": "PostgreSQL",
@@ -147,3 +150,24 @@ def _how_long(row: BenchmarkRow) -> str:
         return ""
     minutes = seconds / SECONDS_PER_MINUTE
     return f" for {minutes:,.0f} min" if minutes > 1 and minutes == int(minutes) else f" for {seconds:,g} s"
+
+
+def part_words(part: PartOfStudy | None) -> str:
+    """'26 of 234 configurations, 4 of 9 benchmarks; left out: Google Cloud, network'; empty: it is all of the study."""
+    if part is None:
+        return ""
+    counts = [
+        (part.configurations, part.of_configurations, "configuration"),
+        (part.benchmarks, part.of_benchmarks, "benchmark"),
+    ]
+    fewer = [f"{some:,} of {counted(whole, noun)}" for some, whole, noun in counts if some < whole]
+    if not fewer:
+        fewer = [f"each benchmark on some of its configurations ({part.cells:,} of {part.of_cells:,} combinations)"]
+    left_out = [*map(provider_name, part.providers), *map(_chapter, part.chapters)]
+    return ", ".join(fewer) + (f"; left out: {enumerated(left_out)}" if left_out else "")
+
+
+def _chapter(name: str) -> str:
+    """As it is called in the middle of a sentence."""
+    title = TITLES.get(name, name)
+    return title if title.isupper() else title.lower()

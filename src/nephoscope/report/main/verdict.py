@@ -6,18 +6,23 @@ from dataclasses import dataclass
 from itertools import zip_longest
 
 from nephoscope.analysis.answers import MACHINES_ALONE, Answer, Question, State, answered, hosts_of, questions_of
+from nephoscope.analysis.lookup import Lookup, unique
 from nephoscope.insights.answers import Writer
 from nephoscope.insights.names import enumerated, metric_title, names_of
+from nephoscope.model.numbers import Scale
+from nephoscope.model.rows import Statistic, TrialRow
 from nephoscope.model.subjects import Subject
+from nephoscope.model.usable import UsableCell
 from nephoscope.model.words import counted
-from nephoscope.report.figures.series import Series, series_of, workload
-from nephoscope.report.main.bars import MAX_BARS, Bar, bars
+from nephoscope.report.figures import theme
+from nephoscope.report.figures.results import Series, series_of, workload
 from nephoscope.report.main.boards import in_order
-from nephoscope.report.main.cost_lines import cost_lines
-from nephoscope.report.main.load_curves import Curve, curve
+from nephoscope.report.main.money import cost_lines
 from nephoscope.report.main.palette import Palette, palette_of
 from nephoscope.report.parts import Book
+from nephoscope.report.sections.trials import lost
 from nephoscope.report.tables.statistics import section_anchor
+from nephoscope.report.wording import Line, line_of, lines_text
 
 Asked = tuple[Question, Answer]
 MAX_EVENTS = 2
@@ -30,6 +35,46 @@ LEVELS = (
     "Configurations are compared by their levels, and a ratio is the quotient of two of them: geometric means, without "
     "what a whole block was faster or slower. The evidence has the medians."
 )
+
+
+_LEAST_POINTS = 2
+
+
+@dataclass(frozen=True)
+class CurveLine:
+    """One configuration; its points in percent of the width and of the height, from the top left."""
+
+    name: str
+    colour: str
+    points: str
+
+
+@dataclass(frozen=True)
+class Curve:
+    """Rates over loads, both axes from zero."""
+
+    lines: tuple[CurveLine, ...]
+    about: str
+    """What the axes are: '50 to 150 active warehouses per vCPU, up to 4,120/min'."""
+
+
+MAX_BARS = 4
+
+
+@dataclass(frozen=True)
+class Bar:
+    """One configuration: its level and interval as percentages of the longest bar."""
+
+    name: str
+    value: str
+    level: float
+    low: float
+    high: float
+    colour: str
+    glyph: str
+    line: Line
+    about: str
+    """How many values the line rests on, and how often such lines contain the true level."""
 
 
 @dataclass(frozen=True)
@@ -222,3 +267,81 @@ def _scope(questions: Sequence[Question]) -> str:
     if len(machines) < 2 and scopes == {"this machine"}:
         return "The answers hold for this machine; another of its type may differ."
     return "The answers hold for the machines that were measured; others of their types may differ."
+
+
+MAX_COMMANDS = 2
+
+
+@dataclass(frozen=True)
+class Repair:
+    """What is above the verdict where trials cannot be used."""
+
+    text: str
+    then: str
+    commands: tuple[str, ...]
+
+
+def repair(lookup: Lookup) -> Repair | None:
+    """None if all trials can be used, or nobody here can repeat them."""
+    trials = [row for row in lookup[TrialRow] if row.state != "not needed"]
+    usable = sum(row.counts for row in trials)
+    if usable == len(trials) or lookup.study.source is not None:
+        return None
+    commands = unique(one.command for cell in lookup[UsableCell] for one in cell.unusable if one.command)
+    why = ", ".join(lost(trials))
+    then = f"{why[:1].upper()}{why[1:]}." if why else ""
+    if commands:
+        then += " To repair it, where DIR is the folder of the results:"
+    said = f"Usable: {usable:,} of {counted(len(trials), 'trial')}."
+    return Repair(said, then.strip(), tuple(commands[:MAX_COMMANDS]))
+
+
+def curve(
+    question: Question, scale: Scale, names: Sequence[str], palette: Palette, series: Sequence[Series]
+) -> Curve | None:
+    """Args: `names`: of the configurations with a bar. None where the benchmark is no step, or no line has two."""
+    benchmark = question.benchmark.benchmark
+    steps = next((one for one in series if any(row.benchmark == benchmark for _, row in one.rows)), None)
+    if steps is None:
+        return None
+    lookup, per_cpu = question.lookup, question.view == "per CPU"
+    found: dict[str, list[tuple[float, float]]] = {name: [] for name in names}
+    for at, row in steps.rows:
+        for one in lookup.statistics_of(row.benchmark, question.metric.name, per_cpu=per_cpu):
+            if one.configuration in found:
+                found[one.configuration].append((at, one.compared.value))
+    drawn = {name: points for name, points in found.items() if len(points) >= _LEAST_POINTS}
+    highest = max((value for points in drawn.values() for _, value in points), default=0.0)
+    if highest <= 0:
+        return None
+    loads = [at for points in drawn.values() for at, _ in points]
+    lines = tuple(
+        CurveLine(palette.called[name], palette.colour(name), _points(points, max(loads), highest))
+        for name, points in drawn.items()
+    )
+    ends = f"{min(loads):,.15g} to {max(loads):,.15g} {steps.axis}"
+    return Curve(lines, f"{ends}, up to {scale.text(highest)}")
+
+
+def _points(points: Sequence[tuple[float, float]], most: float, highest: float) -> str:
+    return " ".join(f"{100 * at / most:.1f},{30 - 30 * value / highest:.1f}" for at, value in sorted(points))
+
+
+def bars(lookup: Lookup, palette: Palette, rows: Sequence[Statistic], scale: Scale) -> tuple[Bar, ...]:
+    """A bar for each of the first rows, in their order. Empty where a bar from zero would say nothing."""
+    shown = rows[:MAX_BARS]
+    longest = max((row.compared.high for row in shown), default=0.0)
+    if longest <= 0 or any(row.compared.low < 0 for row in shown):
+        return ()
+    return tuple(_bar(lookup, palette, row, scale, longest) for row in shown)
+
+
+def _bar(lookup: Lookup, palette: Palette, row: Statistic, scale: Scale, longest: float) -> Bar:
+    count = len(lookup.configurations)
+    place = lookup.configurations.index(row.configuration)
+    level = row.compared
+    low, middle, high = (round(100 * value / longest, 2) for value in (level.low, level.value, level.high))
+    glyph = theme.glyph(place, count) if palette.by == "configuration" else ""
+    colour = palette.colour(row.configuration)
+    name, about = palette.called[row.configuration], f"n = {row.n}; {lines_text([row])}"
+    return Bar(name, scale.text(level.value), middle, low, high, colour, glyph, line_of(row), about)

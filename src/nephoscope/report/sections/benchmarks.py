@@ -13,8 +13,7 @@ from nephoscope.report.figures import charts, panels, theme
 from nephoscope.report.figures.growth import growth_figures
 from nephoscope.report.figures.latency import latency_figures
 from nephoscope.report.figures.network import has_ranges
-from nephoscope.report.figures.passes import pass_figures
-from nephoscope.report.figures.searches import curve_figures, is_of_curve, points_of
+from nephoscope.report.figures.searches import curve_figures, is_of_curve, pass_figures, points_of
 from nephoscope.report.figures.seconds import courses
 from nephoscope.report.figures.spec import axis_note
 from nephoscope.report.figures.warehouses import warehouse_figures

@@ -9,10 +9,9 @@ from nephoscope.model.price_rows import PricePerformance
 from nephoscope.model.priced_quantity import PricedQuantity
 from nephoscope.model.records import Metric
 from nephoscope.model.rows import BenchmarkRow
-from nephoscope.report.figures.dollars import dollars, money_interval
+from nephoscope.report.figures.dollars import cost_per_run, dollars, money_interval
 from nephoscope.report.figures.results import all_steps, every_step, of_databases
-from nephoscope.report.figures.storage_kinds import storage_shares
-from nephoscope.report.figures.transfer_costs import cost_per_run
+from nephoscope.report.figures.storage import storage_shares
 from nephoscope.report.parts import Book, Cell, Column, Figure, Link, Row, Table, evidence_cell
 from nephoscope.report.tables.statistics import rank_cell
 from nephoscope.report.wording import ENOUGH, basis_text, paid_for

@@ -3,6 +3,7 @@
 It selects statistics from the analysis; it computes nothing but counts of replies in the bins of a histogram.
 """
 
+from collections.abc import Iterator
 from dataclasses import dataclass
 
 from nephoscope.analysis.lookup import best_first, headlines
@@ -12,11 +13,11 @@ from nephoscope.model.rows import BenchmarkRow
 from nephoscope.model.subjects import Subject
 from nephoscope.report.figures import row_charts
 from nephoscope.report.figures.network import network_figures
-from nephoscope.report.figures.results import of_databases, results_of
-from nephoscope.report.figures.small_and_large import small_and_large
+from nephoscope.report.figures.results import Results, all_steps, of_databases, results_of
 from nephoscope.report.figures.spec import coloured
-from nephoscope.report.figures.storage import storage_figures
-from nephoscope.report.figures.tops import best_of_clouds, tops
+from nephoscope.report.figures.steps import best_over_warehouses, over_memory, over_warehouses
+from nephoscope.report.figures.storage import by_storage, storage_figures
+from nephoscope.report.figures.tops import best_of_clouds, consistency, small_and_large, tops
 from nephoscope.report.parts import Book, Figure, line_key
 from nephoscope.report.tables.statistics import figure_table
 from nephoscope.report.wording import direction_text, statistic_row, unit_text
@@ -116,3 +117,52 @@ def _ranking(book: Book, row: BenchmarkRow, metric: Metric) -> Figure | None:
         key=line_key(shown),
         table=figure_table(book, f"{row.benchmark}: {title}, {unit_text(scale, per_cpu=True)}", shown, scale),
     )
+
+
+@dataclass(frozen=True)
+class DatabaseNumbers:
+    """Figures by question; an empty list gets no heading."""
+
+    best: list[Figure]
+    storage: list[Figure]
+    warehouses: list[Figure]
+    memory: list[Figure]
+
+    @property
+    def parts(self) -> list[tuple[str, str, list[Figure]]]:
+        """Anchor, heading and figures of each part that has figures."""
+        named = [
+            ("databases-best", "The best machines", self.best),
+            ("databases-storage", "Kinds of storage", self.storage),
+            ("databases-warehouses", "More warehouses", self.warehouses),
+            ("databases-memory", "Memory", self.memory),
+        ]
+        return [one for one in named if one[2]]
+
+
+def database_numbers(book: Book) -> DatabaseNumbers:
+    """Figures that compare many machines; a study of one cloud, size and storage has few of them or none."""
+    found, steps = of_databases(book.lookup), list(all_steps(book.lookup))
+    return DatabaseNumbers(
+        best=[figure for results in found for figure in _best(book, results)],
+        storage=[
+            figure for results in found for figure in book.figures(by_storage, results, per_cpu=bool(results.per_cpu))
+        ],
+        warehouses=[
+            figure
+            for one in steps
+            for draw in (over_warehouses, best_over_warehouses)
+            for figure in book.figures(draw, one)
+        ],
+        memory=[
+            *(figure for one in found for figure in book.figures(consistency, one)),
+            *(figure for one in steps for figure in book.figures(over_memory, one)),
+        ],
+    )
+
+
+def _best(book: Book, results: Results) -> Iterator[Figure]:
+    yield from book.figures(best_of_clouds, results)
+    yield from book.figures(tops, results)
+    if results.per_cpu:
+        yield from book.figures(tops, results, per_cpu=True)

@@ -19,10 +19,8 @@ from nephoscope.model.rows import (
     Statistic,
     TrialRow,
 )
-from nephoscope.report.evidence import trial_anchor
-from nephoscope.report.limits import MAX_METRIC_ROWS, MAX_METRIC_ROWS_IN_ALL
 from nephoscope.report.main.doubts import plan_notes
-from nephoscope.report.parts import Book, Table
+from nephoscope.report.parts import MAX_METRIC_ROWS, MAX_METRIC_ROWS_IN_ALL, Book, Table, trial_anchor
 from nephoscope.report.tables.rows import table_of
 from nephoscope.report.tables.statistics import comparison_anchor
 

@@ -4,7 +4,7 @@ from collections.abc import Iterable, Sequence
 
 from markupsafe import Markup, escape
 
-from nephoscope.report.packing import pack
+from nephoscope.report.figures.spec import pack
 from nephoscope.report.parts import Badge, Cell, Column, Link, Row
 
 MAX_PLAIN_ROWS = 32_768

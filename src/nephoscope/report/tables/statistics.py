@@ -4,7 +4,6 @@ from collections.abc import Iterable, Sequence
 
 from nephoscope.model import numbers as people
 from nephoscope.model.rows import Comparison, RankRow, Statistic
-from nephoscope.report.evidence import slug
 from nephoscope.report.parts import (
     Book,
     Cell,
@@ -12,6 +11,7 @@ from nephoscope.report.parts import (
     Row,
     Table,
     evidence_cell,
+    slug,
 )
 from nephoscope.report.wording import coverage_note, interval_text
 

@@ -17,7 +17,7 @@ import pytest
 from nephoscope.app.wiring import load_program
 from nephoscope.benchmarks.memory.memory import Memory, MemoryParameters
 from nephoscope.model.errors import OutputUnreadable
-from nephoscope.report.figures.counted_metrics import curves_of
+from nephoscope.report.figures.results import curves_of
 from tests.support.site import raw_of, site_here
 
 RECORDED = (Path(__file__).resolve().parents[3] / "data" / "memory" / "memory.jsonl").read_bytes()
