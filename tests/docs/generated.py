@@ -26,7 +26,7 @@ from nephoscope.model.errors import Move
 from nephoscope.model.frozen import Frozen
 from nephoscope.model.records import Metric
 from nephoscope.model.subjects import Subject
-from nephoscope.prices.catalogue.tables import prices, types
+from nephoscope.prices.catalogue.machines import prices, types
 from nephoscope.stats.median import median_coverage, median_rank
 from nephoscope.stats.rank_sum import cumulative_u, smallest_p_value
 from nephoscope.stats.ratio import interval_rank

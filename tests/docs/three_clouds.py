@@ -12,10 +12,16 @@ from pathlib import Path
 
 from nephoscope.app.stages import evaluation, imports
 from nephoscope.model.analysed import AnalysedStudy
-from nephoscope.model.mirrored import sides_exchanged
 from nephoscope.model.numbers import coverage, probability, ratio
 from nephoscope.model.price_rows import PricePerformance
-from nephoscope.model.rows import ComparisonVerdict, ConfigurationRow, FamilyComparison, Statistic, TrialRow
+from nephoscope.model.rows import (
+    ComparisonVerdict,
+    ConfigurationRow,
+    FamilyComparison,
+    Statistic,
+    TrialRow,
+    sides_exchanged,
+)
 from nephoscope.stats.decide import holm
 from nephoscope.store.folder import ResultsFolder
 from tests.docs.pages import ROOT

@@ -3,7 +3,7 @@
 from hypothesis import HealthCheck, given, settings
 
 from nephoscope.analysis.inputs import StudyInputs
-from nephoscope.insights.analyse import analyse
+from nephoscope.insights.registry import analyse
 from nephoscope.report.page import render_pages
 from nephoscope.report.parts import Page
 from tests.support.partial_studies import partial_studies

@@ -14,9 +14,8 @@ from nephoscope.analysis.delivered import CellKey, notes
 from nephoscope.analysis.quiet_boards import QuietBoards, notes_of, quiet
 from nephoscope.analysis.renamed import requested
 from nephoscope.analysis.table import Table, Workings
-from nephoscope.model.behind import Behind
 from nephoscope.model.looks import Look
-from nephoscope.model.questions import BestRow
+from nephoscope.model.questions import Behind, BestRow
 from nephoscope.model.scopes import Scope
 from nephoscope.stats.decide import ALPHA
 from nephoscope.stats.detectable import errors_to_exclude

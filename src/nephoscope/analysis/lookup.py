@@ -1,7 +1,7 @@
 """Finds the rows of an `AnalysedStudy` that a sentence or a section needs: the only index of them."""
 
 from collections import defaultdict
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from statistics import median
@@ -10,7 +10,6 @@ from typing import Any, TypeVar
 from nephoscope.model.analysed import AnalysedStudy
 from nephoscope.model.delivered_rows import DeliveredRow
 from nephoscope.model.extents import Extent
-from nephoscope.model.grouped import grouped
 from nephoscope.model.numbers import Scale, scale_for
 from nephoscope.model.price_rows import CostRow, PricePerformance, bases_in_order
 from nephoscope.model.priced_quantity import PricedQuantity, priced_quantity
@@ -298,3 +297,14 @@ def headlines(benchmark: BenchmarkRow) -> list[Metric]:
 def unique(names: Iterable[str]) -> list[str]:
     """Each name once, in the order of its first appearance."""
     return list(dict.fromkeys(names))
+
+
+Key = TypeVar("Key", bound=Hashable)
+
+
+def grouped(rows: Iterable[Row], key: Callable[[Row], Key]) -> dict[Key, list[Row]]:
+    """Key -> its rows; keys in the order of their first row, rows in the order given."""
+    groups: dict[Key, list[Row]] = {}
+    for row in rows:
+        groups.setdefault(key(row), []).append(row)
+    return groups

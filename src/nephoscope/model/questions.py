@@ -1,18 +1,40 @@
 """Rows of the questions a study answers: which configuration is best, and what one thing changes."""
 
-from typing import Literal
+from dataclasses import dataclass
+from typing import Literal, Self
 
 from pydantic import Field
 
-from nephoscope.model.behind import Behind
 from nephoscope.model.frozen import Frozen
-from nephoscope.model.mirrored import sides_exchanged
 from nephoscope.model.omission import Omission
 from nephoscope.model.records import Direction
-from nephoscope.model.rows import ComparisonVerdict, disagreement
+from nephoscope.model.rows import ComparisonVerdict, disagreement, sides_exchanged
 from nephoscope.model.scopes import Scope
 from nephoscope.model.sentence import NO_SENTENCE, Sentence
 from nephoscope.model.subjects import Subject
+from nephoscope.model.written import Written
+
+
+@dataclass(frozen=True, order=True)
+class Behind(Written):
+    """One of few that are excluded where most may be the best."""
+
+    configuration: str
+    change_percent: float
+    """Its level against the median of the levels of those that may be the best: -12.5 is an eighth lower."""
+
+    def __str__(self) -> str:
+        """'rack1-07: -12.5 %'."""
+        return f"{self.configuration}: {self.change_percent:+.3g} %"
+
+    @classmethod
+    def read(cls, stored: str) -> Self:
+        """See `Written`."""
+        configuration, found, change = stored.rpartition(": ")
+        if not found or not change.endswith(" %"):
+            raise ValueError(f"{stored!r} names no configuration that is behind")
+        return cls(configuration, float(change.removesuffix(" %")))
+
 
 View = Literal["plain", "per CPU", "per dollar"]
 Method = Literal["within blocks", "without blocks", "rank sums", "none"]

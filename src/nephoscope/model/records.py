@@ -4,6 +4,7 @@ Names follow the glossary (docs/concepts/glossary.md). Units are SI and come las
 `None` and never 0.
 """
 
+import re
 from enum import StrEnum
 from typing import Annotated, Any, Literal
 
@@ -15,11 +16,31 @@ from nephoscope.model.frozen import Frozen
 from nephoscope.model.kinds import MachineKind
 from nephoscope.model.lower_bound import Bound, Bounded, LowerBound
 from nephoscope.model.names import MachineName, Name, Named
-from nephoscope.model.old_texts import plan_warning, unit_of_metric
 from nephoscope.model.omission import Omission
 from nephoscope.model.quantities import MeasuredValue, Seconds, UnixMs
 from nephoscope.model.sentence import NO_SENTENCE, Sentence
 from nephoscope.model.subjects import DatabaseLoad, Subject
+
+_SHARE = "_share"
+_WARNINGS = {
+    "hours": r"^the (hours|time) includes? (an )?estimates?|^the first read of a volume|loads? (its )?data sets? again",
+    "prices": r"the plan uses another region's",
+    "placement": r"all replicates of a configuration (share one machine|run on the same hosts)",
+}
+
+
+def plan_warning(stored: Any) -> Any:
+    """The fields of a plan's warning that was stored as a sentence alone."""
+    if not isinstance(stored, str):
+        return stored
+    kind = next((kind for kind, pattern in _WARNINGS.items() if re.search(pattern, stored)), "other")
+    return {"kind": kind, "text": stored}
+
+
+def unit_of_metric(name: str, unit: str) -> str:
+    """The unit of a metric; shares were stored as plain numbers, which people read as no percentages."""
+    return "share" if unit == "1" and name.endswith(_SHARE) else unit
+
 
 CO_LOCATED = "co-located"
 """Stated condition: client and server share a machine."""

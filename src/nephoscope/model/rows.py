@@ -7,7 +7,7 @@ of its table, as scripts read columns of CSV files by their place.
 import math
 from collections.abc import Iterable
 from enum import StrEnum
-from typing import Any, Literal, NamedTuple
+from typing import Any, Literal, NamedTuple, Protocol
 
 from pydantic import Field
 
@@ -16,7 +16,6 @@ from nephoscope.model.events import Event
 from nephoscope.model.extents import Extent, extent_by_subject
 from nephoscope.model.frozen import Frozen
 from nephoscope.model.lower_bound import Bound, LowerBound
-from nephoscope.model.mirrored import sides_exchanged
 from nephoscope.model.records import Direction, Facts, Metric, VerdictKind
 from nephoscope.model.sentence import NO_SENTENCE, Sentence
 from nephoscope.model.subjects import DatabaseLoad, Subject
@@ -728,3 +727,43 @@ class ImportedRow(Frozen):
     licence: str
     subject: Subject
     bound: Bound | None = Field(default=None, description="'lower': it is above `value`; None: it is `value`")
+
+
+class TwoSided(Protocol):
+    """A ratio of two sides, left / right, with its interval."""
+
+    @property
+    def left(self) -> str:
+        """Its name."""
+        ...
+
+    @property
+    def right(self) -> str:
+        """Its name."""
+        ...
+
+    @property
+    def ratio(self) -> float:
+        """Left / right."""
+        ...
+
+    @property
+    def low(self) -> float | None:
+        """End of the ratio's interval; None: too few values for one."""
+        ...
+
+    @property
+    def high(self) -> float | None:
+        """The other end."""
+        ...
+
+
+def sides_exchanged(row: TwoSided) -> dict[str, Any]:
+    """The fields of the same comparison with left and right exchanged."""
+    return {
+        "left": row.right,
+        "right": row.left,
+        "ratio": 1 / row.ratio,
+        "low": None if row.high is None else 1 / row.high,
+        "high": None if row.low is None else 1 / row.low,
+    }

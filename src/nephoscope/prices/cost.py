@@ -16,7 +16,6 @@ from nephoscope.model.errors import InputError
 from nephoscope.model.frozen import Frozen
 from nephoscope.prices.book import ANY_REGION, Pick, PriceBook, agree
 from nephoscope.prices.rows import Basis, Price, Unit
-from nephoscope.prices.steps import billed_size
 
 _BY_SIZE = (Unit.GB_MONTH, Unit.GIB_MONTH, Unit.GIB_HOUR)
 _BY_IOPS = (Unit.IOPS_MONTH, Unit.IOPS_HOUR)
@@ -293,3 +292,16 @@ def break_even_hours(on_demand: Price, committed: Price, method: Method) -> floa
     if on_demand.usd <= committed.usd or agree(on_demand.usd, 0):
         return None
     return committed.usd * method.hours / on_demand.usd
+
+
+_ULTRA = ("azure", "Ultra Disk")
+_ULTRA_GIB = (4, 8, 16, 32, 64, 128, 256, 512)
+"""Above these, each TiB (Azure, "Managed disk types": offered sizes of Ultra Disks, and that others are rounded up)."""
+_TIB_GIB = 1024
+
+
+def billed_size(provider: str, item: str, size: float) -> float:
+    """The size that is paid for a disk of so many GB or GiB. IOPS and throughput have no steps."""
+    if (provider, item) != _ULTRA:
+        return size
+    return next((step for step in _ULTRA_GIB if size <= step), math.ceil(size / _TIB_GIB) * _TIB_GIB)

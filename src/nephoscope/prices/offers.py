@@ -1,13 +1,13 @@
 """What a configuration is sold as, and what a month of it costs under each basis."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from datetime import date
 
+from nephoscope.model.errors import InputError
 from nephoscope.model.frozen import Frozen
 from nephoscope.prices.book import PriceBook
 from nephoscope.prices.cost import Bill, MachineWithVolumes, Method, Volume, month
 from nephoscope.prices.rows import Basis, Price
-from nephoscope.prices.sustained import sustained_use_percent
 from nephoscope.study.machines import GCP_LOCAL_SSD_GIB
 from nephoscope.study.managed import is_managed
 from nephoscope.study.model import Configuration, Machine
@@ -170,3 +170,33 @@ def _bill(offer: Offer, book: PriceBook, on: date, method: Method, basis: Basis,
         reason = "the load machine's disks differ from the database machines', but the formula supports only one kind"
         return bill.model_copy(update={"reasons_missing": (*bill.reasons_missing, reason)})
     return bill
+
+
+UP_TO_30_PERCENT = (1.0, 0.8, 0.6, 0.4)
+UP_TO_20_PERCENT = (1.0, 0.8678, 0.733, 0.6)
+"""Share of the on-demand rate in each quarter of a month."""
+SERIES: Mapping[str, tuple[float, ...]] = {
+    **dict.fromkeys(("n1", "m1", "m2", "f1", "g1"), UP_TO_30_PERCENT),
+    **dict.fromkeys(("n2", "n2d", "c2"), UP_TO_20_PERCENT),
+}
+"""Machine series with a discount; all others have none."""
+PROVIDER = "gcp"
+
+
+def sustained_use_percent(provider: str, machine_type: str, share_of_month: float = 1.0) -> float | None:
+    """The discount on a machine that is used for a part of a month, in percent of its on-demand price.
+
+    Returns:
+        None: its series has no such discount, or none is documented.
+
+    Raises:
+        InputError: a part of a month that does not lie above 0 and up to 1.
+    """
+    if not 0 < share_of_month <= 1:
+        raise InputError(f"a share of a month must be above 0 and at most 1, found {share_of_month:g}")
+    tiers = SERIES.get(machine_type.partition("-")[0]) if provider == PROVIDER else None
+    if tiers is None:
+        return None
+    quarters = share_of_month * len(tiers)
+    paid = sum(rate * min(1.0, max(0.0, quarters - place)) for place, rate in enumerate(tiers))
+    return 100 * (1 - paid / quarters)

@@ -2,7 +2,7 @@
 
 from nephoscope.analysis.lookup import Lookup
 from nephoscope.analysis.records import checks_of, commands_of, errors_of
-from nephoscope.insights.analyse import analyse
+from nephoscope.insights.registry import analyse
 from nephoscope.model.records import CommandRecord, OperationErrors, Verdict, VerdictKind
 from nephoscope.model.rows import Comparison, MeasurementRow, Statistic, TrialRow
 from tests.unit.analysis.study_builder import TPMC, inputs, observed, rows, shuffled, trial

@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from nephoscope.insights.analyse import analyse
+from nephoscope.insights.registry import analyse
 from nephoscope.model.analysed import AnalysedStudy
 from nephoscope.model.omission import Omission
 from nephoscope.model.questions import BestRow

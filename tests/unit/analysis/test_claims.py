@@ -9,7 +9,7 @@ import pytest
 
 from nephoscope.analysis.claims import _verdict
 from nephoscope.app.stages import evaluation, imports
-from nephoscope.insights.analyse import analyse
+from nephoscope.insights.registry import analyse
 from nephoscope.model.errors import InputError
 from nephoscope.model.rows import ClaimRow, Comparison
 from nephoscope.stats.ratio import RatioInterval

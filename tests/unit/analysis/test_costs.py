@@ -8,7 +8,7 @@ import pytest
 
 from nephoscope.analysis.costs import day_of
 from nephoscope.analysis.inputs import StudyInputs
-from nephoscope.insights.analyse import analyse
+from nephoscope.insights.registry import analyse
 from nephoscope.model.analysed import AnalysedStudy
 from nephoscope.model.price_rows import CostLineRow, CostRow, PriceComparison, PricePerformance, bases_in_order
 from nephoscope.model.rows import ClaimRow, Comparison, ComparisonVerdict, RankRow, Statistic

@@ -12,7 +12,7 @@ from nephoscope.analysis.comparisons import comparisons_of
 from nephoscope.analysis.delivered import compared_as_delivered, disturbed_trials
 from nephoscope.analysis.quiet_boards import QuietBoards, quiet_boards
 from nephoscope.analysis.ranks import surely_better, surely_better_in_both
-from nephoscope.insights.analyse import analyse
+from nephoscope.insights.registry import analyse
 from nephoscope.model.analysed import AnalysedStudy
 from nephoscope.model.delivered_rows import DeliveredRow, StealRow
 from nephoscope.model.questions import BestRow, ContrastRow

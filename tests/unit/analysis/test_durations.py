@@ -6,7 +6,7 @@ from nephoscope.analysis.durations import DurationRow, durations_of
 from nephoscope.analysis.query import query
 from nephoscope.analysis.table import in_columns
 from nephoscope.analysis.tables import frame_of, to_parquet
-from nephoscope.insights.analyse import analyse
+from nephoscope.insights.registry import analyse
 from tests.docs.pages import ROOT
 from tests.unit.analysis.study_builder import inputs, rows, trial
 

@@ -10,7 +10,7 @@ import pytest
 from nephoscope.analysis.edition_gate import judge, named, reasons
 from nephoscope.analysis.editions import editions_of
 from nephoscope.app.stages import evaluation
-from nephoscope.insights.analyse import analyse
+from nephoscope.insights.registry import analyse
 from nephoscope.model.analysed import AnalysedStudy
 from nephoscope.model.records import Direction, SourceRecord
 from nephoscope.model.rows import ComparisonVerdict, TrialRow

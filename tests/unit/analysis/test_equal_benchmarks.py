@@ -6,7 +6,7 @@ from nephoscope.analysis.boards import boards_of
 from nephoscope.analysis.cells import cells_of
 from nephoscope.analysis.equal_benchmarks import with_equals
 from nephoscope.benchmarks.registry import BENCHMARKS
-from nephoscope.insights.analyse import analyse
+from nephoscope.insights.registry import analyse
 from nephoscope.model.records import BenchmarkUse
 from nephoscope.model.rows import TrialRow
 from tests.unit.analysis.study_builder import TPMC, inputs, measurement, trial

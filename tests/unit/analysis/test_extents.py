@@ -8,7 +8,7 @@ import pytest
 
 from nephoscope.analysis.lookup import Lookup
 from nephoscope.benchmarks.registry import BENCHMARKS
-from nephoscope.insights.analyse import analyse
+from nephoscope.insights.registry import analyse
 from nephoscope.model.analysed import AnalysedStudy
 from nephoscope.model.extents import CLUSTER, Extent, extent_by_subject
 from nephoscope.model.price_rows import PricePerformance

@@ -6,7 +6,7 @@ from typing import Any
 import pytest
 
 from nephoscope.analysis.lookup import Lookup
-from nephoscope.insights.analyse import analyse
+from nephoscope.insights.registry import analyse
 from nephoscope.model.analysed import AnalysedStudy
 from nephoscope.model.records import Direction, Metric
 from nephoscope.model.rows import GrowthRow

@@ -7,7 +7,7 @@ from itertools import combinations
 import numpy as np
 import pytest
 
-from nephoscope.insights.analyse import analyse
+from nephoscope.insights.registry import analyse
 from nephoscope.model.analysed import AnalysedStudy
 from nephoscope.model.questions import BestRow
 from nephoscope.model.records import Direction, Metric

@@ -5,7 +5,7 @@ import pytest
 from nephoscope.analysis.passes import passes_of
 from nephoscope.benchmarks.search.measurements import CONFIRMING, LARGER_CLIENT, LEVEL, PASSED
 from nephoscope.benchmarks.search.warehouses import WAREHOUSES
-from nephoscope.insights.analyse import analyse
+from nephoscope.insights.registry import analyse
 from nephoscope.model.records import Metric, VerdictKind
 from nephoscope.model.rows import MeasurementRow, PassRow, TrialRow
 from tests.unit.analysis.study_builder import inputs, measurement, shuffled, trial

@@ -11,7 +11,7 @@ from nephoscope.analysis.standing import standing_of
 from nephoscope.benchmarks.cpu.stress_ng import StressNg, StressNgParameters
 from nephoscope.importers.imported import ImportedTrial, machine
 from nephoscope.importers.spare_cores.words import cores_measurements, of_cores
-from nephoscope.insights.analyse import analyse
+from nephoscope.insights.registry import analyse
 from nephoscope.model.analysed import AnalysedStudy
 from nephoscope.model.records import Verdict, VerdictKind
 from nephoscope.model.rows import BenchmarkRow, MeasurementRow, TrialRow

@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from nephoscope.analysis import tables
 from nephoscope.analysis.query import csv_of
-from nephoscope.insights.analyse import analyse
+from nephoscope.insights.registry import analyse
 from nephoscope.model.cells import inert
 from nephoscope.model.errors import DamagedFile
 from nephoscope.model.rows import Comparison, MeasurementRow, Statistic, TrialRow

@@ -6,7 +6,7 @@ from typing import Any
 import pytest
 
 from nephoscope.analysis.inputs import ObservedMachine
-from nephoscope.insights.analyse import analyse
+from nephoscope.insights.registry import analyse
 from nephoscope.model.analysed import AnalysedStudy
 from nephoscope.model.price_rows import PricePerformance, TransferRow
 from nephoscope.model.records import Direction, Facts, Metric, TelemetrySample, VerdictKind

@@ -7,7 +7,7 @@ import pytest
 
 from nephoscope.analysis.cells import Cell, cells_of
 from nephoscope.analysis.units import MIN_MACHINES, counted_cells, scope_of_cells, units_of_cell
-from nephoscope.insights.analyse import analyse
+from nephoscope.insights.registry import analyse
 from nephoscope.model.analysed import AnalysedStudy
 from nephoscope.model.rows import Comparison, ComparisonVerdict, RankRow, Statistic
 from tests.unit.analysis.study_builder import METRICS, inputs, rows

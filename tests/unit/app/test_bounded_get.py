@@ -9,8 +9,7 @@ from threading import Thread
 
 import pytest
 
-from nephoscope.app.bounded_get import Allowance, get_json, same_place
-from nephoscope.app.prices_download import download
+from nephoscope.app.prices_download import Allowance, download, get_json, same_place
 from nephoscope.model.errors import InputError, TargetUnreachable
 
 

@@ -5,7 +5,7 @@ import re
 import pytest
 
 from nephoscope.app.stages.planning import decides
-from nephoscope.insights.analyse import analyse
+from nephoscope.insights.registry import analyse
 from nephoscope.plan.expand import expand
 from nephoscope.stats.detectable_table import detectable_share
 from nephoscope.study.model import BenchmarkEntry

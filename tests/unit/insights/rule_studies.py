@@ -7,7 +7,7 @@ import numpy as np
 
 from nephoscope.analysis.looks import looks_after
 from nephoscope.benchmarks.registry import BENCHMARKS
-from nephoscope.insights.analyse import analyse
+from nephoscope.insights.registry import analyse
 from nephoscope.model.analysed import AnalysedStudy
 from nephoscope.model.records import NOT_OBSERVED, Direction, Metric, VerdictKind
 from nephoscope.model.subjects import Subject

@@ -1,7 +1,7 @@
 """Bogo operations of Arm and x86 are never compared without saying that they come from two builds."""
 
 from nephoscope.benchmarks.cpu.stress_ng import StressNg, StressNgParameters
-from nephoscope.insights.analyse import analyse
+from nephoscope.insights.registry import analyse
 from nephoscope.model.rows import Insight
 from nephoscope.model.subjects import Subject
 from tests.unit.analysis.study_builder import inputs, rows

@@ -11,11 +11,10 @@ import pytest
 
 from nephoscope.analysis.lookup import Lookup
 from nephoscope.insights import words
-from nephoscope.insights.analyse import analyse
 from nephoscope.insights.missing import looks as looks_rule
 from nephoscope.insights.predictors import order_of
 from nephoscope.insights.prices import price_age, price_doubts
-from nephoscope.insights.registry import RULES
+from nephoscope.insights.registry import RULES, analyse
 from nephoscope.model.analysed import AnalysedStudy
 from nephoscope.model.looks import QuestionState
 from nephoscope.model.numbers import Between, money_form, percent_form, quantity, quantity_form, ratio_form

@@ -17,11 +17,10 @@ from typer.testing import CliRunner
 from nephoscope.app.cli import app
 from nephoscope.model.errors import DamagedFile, InputError
 from nephoscope.prices.book import PriceBook, shipped
-from nephoscope.prices.catalogue import tables
+from nephoscope.prices.catalogue import machines
 from nephoscope.prices.catalogue.index import architectures, nearest
-from nephoscope.prices.catalogue.machines import prices_of
+from nephoscope.prices.catalogue.machines import prices, prices_of, prices_of_type, types
 from nephoscope.prices.catalogue.search import Question, search
-from nephoscope.prices.catalogue.tables import prices, prices_of_type, types
 from nephoscope.prices.quote import quote
 from nephoscope.prices.rows import DISPUTED, Basis, Price, first_day
 from nephoscope.study.model import Configuration
@@ -175,8 +174,8 @@ def test_a_damaged_table_is_an_error_and_never_a_price(
         pl.lit(value, dtype=whole.schema[column]).alias(column) for column, value in damage.items()
     )
     damaged = pl.concat([whole[0], middle, whole[2]])
-    monkeypatch.setattr(tables, "prices", lambda: damaged)
-    monkeypatch.setattr(tables, "_places", tables._places.__wrapped__)
+    monkeypatch.setattr(machines, "prices", lambda: damaged)
+    monkeypatch.setattr(machines, "_places", machines._places.__wrapped__)
     with pytest.raises(DamagedFile, match=said):
         prices_of("gcp", "n4a-highcpu-2")
 

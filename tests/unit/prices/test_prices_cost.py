@@ -19,11 +19,11 @@ from nephoscope.prices.cost import (
     MachineWithVolumes,
     Method,
     Volume,
+    billed_size,
     break_even_hours,
     month,
 )
 from nephoscope.prices.rows import Basis, Kind, Price, Unit
-from nephoscope.prices.steps import billed_size
 from nephoscope.prices.transfer import transfer_lines
 
 PAGE = (Path(__file__).resolve().parents[3] / "docs" / "concepts" / "cost.md").read_text(encoding="utf-8")

@@ -9,8 +9,8 @@ import yaml
 from nephoscope.model.errors import InputError
 from nephoscope.prices.book import Pick, PriceBook, shipped
 from nephoscope.prices.cost import METHODS
+from nephoscope.prices.offers import sustained_use_percent
 from nephoscope.prices.rows import Basis, Kind, Price, Unit
-from nephoscope.prices.sustained import sustained_use_percent
 from nephoscope.prices.transfer import Way, price_of_way, transfer_month
 from tests.support.shared_data import shared
 

@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 from nephoscope.benchmarks.registry import BENCHMARKS
-from nephoscope.insights.analyse import analyse
+from nephoscope.insights.registry import analyse
 from nephoscope.model.analysed import AnalysedStudy
 from nephoscope.model.records import Metric
 from nephoscope.model.rows import MeasurementRow, TrialRow

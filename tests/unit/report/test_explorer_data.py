@@ -3,7 +3,7 @@
 import pytest
 
 from nephoscope.analysis.lookup import Lookup
-from nephoscope.insights.analyse import analyse
+from nephoscope.insights.registry import analyse
 from nephoscope.model.numbers import quantity
 from nephoscope.model.questions import RankIntervals
 from nephoscope.model.rows import Statistic

@@ -9,7 +9,7 @@ import pytest
 
 from nephoscope.app.cli import main
 from nephoscope.insights import registry
-from nephoscope.insights.analyse import analyse
+from nephoscope.insights.registry import analyse
 from nephoscope.model.analysed import AnalysedStudy
 from nephoscope.model.errors import EXIT_DEFECT, EXIT_OK
 from nephoscope.model.missing import MissingPart, contained

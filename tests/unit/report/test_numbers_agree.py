@@ -8,7 +8,7 @@ import pytest
 
 from nephoscope.analysis.editions import editions_of
 from nephoscope.analysis.lookup import Lookup
-from nephoscope.insights.analyse import analyse
+from nephoscope.insights.registry import analyse
 from nephoscope.model.analysed import AnalysedStudy
 from nephoscope.model.price_rows import PriceComparison, PricePerformance
 from nephoscope.model.records import Direction

@@ -16,7 +16,7 @@ import pytest
 from nephoscope.analysis.published import BUNDLE
 from nephoscope.analysis.table import in_columns
 from nephoscope.analysis.tables import schema_of
-from nephoscope.insights.analyse import analyse
+from nephoscope.insights.registry import analyse
 from nephoscope.model.analysed import AnalysedStudy
 from nephoscope.model.delivered_rows import DeliveredRow, StealRow
 from nephoscope.model.frozen import Frozen

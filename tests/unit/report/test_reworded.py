@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 from pydantic import TypeAdapter
 
 from nephoscope.analysis.lookup import Lookup
-from nephoscope.insights.analyse import analyse
+from nephoscope.insights.registry import analyse
 from nephoscope.model.analysed import AnalysedStudy
 from nephoscope.model.records import PlanWarning, WarningKind
 from nephoscope.model.rows import MeasurementRow, TrialRow

@@ -9,7 +9,7 @@ import pytest
 from nephoscope.analysis.lookup import Lookup
 from nephoscope.benchmarks.base import RawOutput
 from nephoscope.benchmarks.database.highest_load import HighestLoad, HighestLoadParameters
-from nephoscope.insights.analyse import analyse
+from nephoscope.insights.registry import analyse
 from nephoscope.model.analysed import AnalysedStudy
 from nephoscope.model.records import Disk
 from nephoscope.model.rows import MeasurementRow, Statistic, TrialRow

@@ -7,10 +7,9 @@ import numpy as np
 import pytest
 
 from nephoscope.analysis.lookup import Lookup
-from nephoscope.insights.analyse import analyse
+from nephoscope.insights.registry import analyse
 from nephoscope.model.analysed import AnalysedStudy
-from nephoscope.model.behind import Behind
-from nephoscope.model.questions import BestRow
+from nephoscope.model.questions import Behind, BestRow
 from nephoscope.model.records import Direction
 from nephoscope.report.main.verdict import Card, verdict
 from nephoscope.report.page import render_pages

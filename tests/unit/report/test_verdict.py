@@ -9,8 +9,8 @@ import pytest
 from pydantic import ValidationError
 
 from nephoscope.analysis.lookup import Lookup
-from nephoscope.insights.analyse import analyse
 from nephoscope.insights.names import MAX_NAMED, enumerated, names_of
+from nephoscope.insights.registry import analyse
 from nephoscope.model.analysed import AnalysedStudy, OnlyDifference, PartOfStudy
 from nephoscope.model.events import Event
 from nephoscope.model.omission import Omission

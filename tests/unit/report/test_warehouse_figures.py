@@ -6,7 +6,7 @@ import pytest
 
 from nephoscope.analysis.lookup import Lookup
 from nephoscope.benchmarks.database.max_warehouses import MaxWarehouses
-from nephoscope.insights.analyse import analyse
+from nephoscope.insights.registry import analyse
 from nephoscope.model.rows import MeasurementRow, TrialRow
 from nephoscope.report.figures.spec import unpacked
 from nephoscope.report.figures.warehouses import warehouse_figures

@@ -7,7 +7,7 @@ import pytest
 
 from nephoscope.app.stages.planning import load, plan
 from nephoscope.prices.catalogue.index import architectures
-from nephoscope.prices.catalogue.tables import prices
+from nephoscope.prices.catalogue.machines import prices
 from nephoscope.study.machine_names import machine_name
 from nephoscope.study.model import Study
 from nephoscope.study.shorthands import with_chosen

@@ -17,7 +17,7 @@ from nephoscope.model.words import counted
 from nephoscope.prices.importers.registry import IMPORTERS
 
 if TYPE_CHECKING:
-    from nephoscope.prices.changes import Changes
+    from nephoscope.prices.findings import Changes
     from nephoscope.prices.rows import Price
 
 _SHOWN = 20
@@ -214,7 +214,7 @@ def update(
     """
     from nephoscope.app.prices_download import LISTS, download
     from nephoscope.prices.book import shipped
-    from nephoscope.prices.changes import changes
+    from nephoscope.prices.findings import changes
     from nephoscope.prices.importers.base import Origin
     from nephoscope.prices.rows import to_csv
 

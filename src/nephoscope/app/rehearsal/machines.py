@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from nephoscope.model.records import Disk, Facts
 from nephoscope.model.units import GIB
 from nephoscope.prices.catalogue.advertised import Advertised, bandwidth
-from nephoscope.prices.catalogue.tables import size_of
+from nephoscope.prices.catalogue.machines import size_of
 from nephoscope.study.machine_names import machine_name
 from nephoscope.study.machines import two_regions
 from nephoscope.study.model import Configuration, Machine

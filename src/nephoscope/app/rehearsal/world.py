@@ -4,8 +4,7 @@ from collections.abc import Awaitable, Callable
 
 import nephoscope
 from nephoscope.app.rehearsal.benchmark import SimulatedBenchmark
-from nephoscope.app.rehearsal.clock import SimulatedClock
-from nephoscope.app.rehearsal.provider import Clusters, SimulatedProvider, SimulatedRemote, SimulatedRun
+from nephoscope.app.rehearsal.provider import Clusters, SimulatedClock, SimulatedProvider, SimulatedRemote, SimulatedRun
 from nephoscope.benchmarks.registry import BENCHMARKS
 from nephoscope.databases.fake import FakeDatabase
 from nephoscope.machines.remote import MachineHandle

@@ -222,7 +222,7 @@ def analyze(folder: ResultsFolder, disturbance: Disturbance | None = None) -> An
     """Measurements -> statistics and sentences; `disturbance` judges stored steal again, for this analysis alone."""
     study = stored_study(folder)
     from nephoscope.analysis import stored
-    from nephoscope.insights.analyse import analyse
+    from nephoscope.insights.registry import analyse
 
     again = StealJudge(disturbance) if disturbance else None
     inputs = _inputs(folder, study, again)
@@ -272,7 +272,7 @@ def analysed(folder: ResultsFolder) -> AnalysedStudy:
 
 def analysed_now(folder: ResultsFolder) -> AnalysedStudy:
     """As `analysed`, but stores nothing: a study may be running in the folder."""
-    from nephoscope.insights.analyse import analyse
+    from nephoscope.insights.registry import analyse
 
     found = _stored_analysis(folder, remember=False)
     if found is not None:

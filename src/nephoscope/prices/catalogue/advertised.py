@@ -15,7 +15,7 @@ from typing import Literal
 
 import polars as pl
 
-from nephoscope.prices.catalogue.tables import types
+from nephoscope.prices.catalogue.machines import types
 
 BITS_PER_GBIT = 1e9
 

@@ -11,8 +11,7 @@ from nephoscope.model.errors import InputError
 from nephoscope.model.frozen import Frozen
 from nephoscope.model.words import listed
 from nephoscope.prices.catalogue.index import nearest, short_name
-from nephoscope.prices.catalogue.machines import CloudType
-from nephoscope.prices.catalogue.tables import prices, types
+from nephoscope.prices.catalogue.machines import CloudType, prices, types
 from nephoscope.prices.cost import METHODS
 from nephoscope.study.suggest import meant_by
 from nephoscope.study.suggest import nearest as nearest_word

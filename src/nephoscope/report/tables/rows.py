@@ -10,10 +10,10 @@ import shlex
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any
 
+from nephoscope.analysis.lookup import grouped
 from nephoscope.insights.names import metric_title
 from nephoscope.model import numbers as people
 from nephoscope.model.frozen import Frozen
-from nephoscope.model.grouped import grouped
 from nephoscope.model.lower_bound import LowerBound
 from nephoscope.model.records import Direction
 from nephoscope.model.rows import Comparison, ComparisonVerdict, LowerBoundRow, Statistic, TrialRow
@@ -309,7 +309,6 @@ def _cell(book: Book, row: Any, name: str, scale: people.Scale) -> Cell:
 
 
 def _parts(name: str, value: Sequence[Any] | Mapping[str, Any], scale: people.Scale) -> list[str]:
-    """Of a mapping, such as the parameters of a job, only what is given."""
     if isinstance(value, Mapping):
         return [f"{key} {text_of(key, part, scale)}" for key, part in value.items() if part is not None]
     return [text_of(name, part, scale) for part in value]
