@@ -1,17 +1,19 @@
-"""TPC-C over its numbers of warehouses: one workload that becomes heavier, on many machines."""
+"""Many machines over several loads of one workload: threads, clients, and the warehouses of TPC-C."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
 from typing import Any
 
 from nephoscope.analysis.lookup import Lookup
 from nephoscope.insights.names import metric_title
 from nephoscope.model import numbers as people
-from nephoscope.model.records import Direction
+from nephoscope.model.records import Direction, Metric
 from nephoscope.model.rows import BenchmarkRow, Statistic
 from nephoscope.model.words import counted, provider_name
 from nephoscope.report.figures import groups, line_charts, row_charts
 from nephoscope.report.figures.groups import Groups
 from nephoscope.report.figures.results import LEAST_STEPS, Curve, Steps
+from nephoscope.report.figures.spec import Spec
 from nephoscope.report.parts import Book, Figure, Table
 from nephoscope.report.tables.statistics import table_over
 from nephoscope.report.wording import direction_text, interval_row, unit_text
@@ -20,40 +22,144 @@ ALL_ROWS = 10
 """Rows of a panel, best first."""
 MAX_FAMILIES = 6
 """Panels of machines that differ in memory, those with most sizes of it first."""
+Found = Mapping[str, Sequence[tuple[float, Statistic]]]
+"""Configuration -> its statistic at each load."""
 
 
-Found = dict[str, list[tuple[float, Statistic]]]
-"""Configuration -> its statistic at each number of warehouses."""
+@dataclass(frozen=True)
+class Loads:
+    """What each configuration reaches at each load."""
+
+    about: str
+    """'fio: read IOPS over threads'."""
+    axis: str
+    metric: Metric
+    at: Sequence[float]
+    found: Found
+    per_cpu: bool = False
+
+    def of(self, names: Sequence[str]) -> "Loads":
+        """Only these configurations, in this order."""
+        return replace(self, found={name: self.found[name] for name in names})
+
+    @property
+    def scale(self) -> people.Scale:
+        """Of all levels."""
+        levels = [one.compared.value for many in self.found.values() for _, one in many]
+        return people.scale_for(self.metric.unit, levels)
+
+    @property
+    def unit(self) -> str:
+        """In words."""
+        return unit_text(self.scale, per_cpu=self.per_cpu)
+
+    @property
+    def most(self) -> float:
+        """The upper end of all intervals, on the scale."""
+        return max(self.scale.value(one.compared.high) for many in self.found.values() for _, one in many)
+
+    @property
+    def best_first(self) -> list[str]:
+        """By the highest rate at any load; by the lowest latency at the highest load."""
+        if self.metric.direction is Direction.HIGHER:
+            return sorted(self.found, key=lambda name: (-max(one.compared.value for _, one in self.found[name]), name))
+        last = {name: many[-1] for name, many in self.found.items()}
+        return sorted(last, key=lambda name: (-last[name][0], last[name][1].compared.value, name))
+
+    def rows(self, labels: Mapping[str, str]) -> list[dict[str, Any]]:
+        """Chart data of these configurations, each under its label."""
+        scale = self.scale
+        return [
+            {**interval_row(one, scale), "series": label, "configuration": name, "at": at}
+            for name, label in labels.items()
+            for at, one in self.found[name]
+        ]
+
+    def table(self, book: Book) -> Table:
+        """Every statistic, the best configurations first."""
+        rows = [(at, one) for name in self.best_first for at, one in self.found[name]]
+        return table_over(book, f"{self.about}, {self.unit}", self.axis, rows, self.scale)
+
+    def figure(self, book: Book, end: str, caption: str, drawn: Sequence[tuple[str, str, Spec]], **more: Any) -> Figure:
+        """A figure with these panels, which share their axis, and the table; `end` ends its title."""
+        better = f"{self.unit}, {direction_text(self.metric.direction)}"
+        columns = min(2, len(drawn))
+        return book.figure(
+            self.about + end, better, caption, drawn, **{"table": self.table(book), "columns": columns, **more}
+        )
+
+    def lines(self, panels: Groups) -> list[tuple[str, str, Spec]]:
+        """A line for each configuration with its name, in as many panels as their names need."""
+        parts = [part for title, names in panels.items() for part in line_charts.in_panels(title, names).items()]
+        drawn = []
+        for title, names in parts:
+            spoken = f"{title or 'All'}: {self.about}, best {names[0]}, {counted(len(names), 'line')}."
+            rows = self.rows({name: name for name in names})
+            drawn.append((title, spoken, line_charts.lines(rows, names, self.at, self.most, self.axis, self.unit)))
+        return drawn
+
+
+def curves_by_cloud(book: Book, row: BenchmarkRow, curve: Curve) -> Figure | None:
+    """All machines of each cloud, each line with its name; None without data."""
+    loads = _of_curve(book, row, curve)
+    if not loads.found:
+        return None
+    panels = groups.only(groups.everywhere(book.lookup) or {"": list(loads.found)}, loads.best_first)
+    return loads.figure(
+        book,
+        " by cloud" if len(panels) > 1 else "",
+        f"Levels over replicates with their intervals. First in each panel: {_chosen(loads)}. All panels have the same "
+        "axis, which starts at zero.",
+        loads.lines(panels),
+    )
+
+
+def best_curves(book: Book, row: BenchmarkRow, curve: Curve) -> Figure | None:
+    """The best machine of each cloud; None without two clouds."""
+    every = _of_curve(book, row, curve)
+    by_cloud = groups.only(groups.clouds(book.lookup), every.best_first)
+    if len(by_cloud) < 2:
+        return None
+    labels = {names[0]: f"{cloud}: {names[0]}" for cloud, names in by_cloud.items()}
+    loads = every.of(list(labels))
+    series = row_charts.kinds(list(labels.values()))
+    spec = line_charts.told_apart(loads.rows(labels), series, every.at, loads.most, loads.axis, loads.unit)
+    return loads.figure(
+        book,
+        ", the best of each cloud",
+        f"Of each cloud, {_chosen(loads)}. Medians over replicates with their intervals. The axis starts at zero.",
+        [("", f"{loads.about} of {', '.join(labels.values())}", spec)],
+    )
+
+
+def _of_curve(book: Book, row: BenchmarkRow, curve: Curve) -> Loads:
+    found: dict[str, list[tuple[float, Statistic]]] = {}
+    for at, metric in curve.metrics:
+        for one in book.lookup.statistics_of(row.benchmark, metric.name):
+            found.setdefault(one.configuration, []).append((at, one))
+    counts = sorted({at for many in found.values() for at, _ in many})
+    about = f"{row.benchmark}: {curve.title} over {curve.counted}"
+    return Loads(about, curve.counted, curve.metrics[0][1], counts, found)
+
+
+def _chosen(loads: Loads) -> str:
+    if loads.metric.direction is Direction.HIGHER:
+        return f"that with the highest level at any number of {loads.axis}"
+    return f"that with the lowest level at the most {loads.axis}"
 
 
 def over_warehouses(book: Book, steps: Steps) -> Figure | None:
     """Lines over the number of warehouses, each with its name, by cloud and size; None without a line."""
-    found = _found(book.lookup, steps)
-    if not found:
+    loads = _of_steps(book.lookup, steps)
+    if not loads.found:
         return None
-    scale = _scale(steps, [one for many in found.values() for _, one in many])
-    panels = groups.only(_groups(book.lookup), _best_first(found))
-    most = max(scale.value(one.compared.high) for many in found.values() for _, one in many)
-    unit = unit_text(scale, per_cpu=steps.per_cpu)
-    drawn = []
-    parts = [part for title, names in panels.items() for part in line_charts.in_panels(title, names).items()]
-    for title, names in parts:
-        rows = [
-            {**_point(one, scale), "series": name, "configuration": name, "at": at}
-            for name in names
-            for at, one in found[name]
-        ]
-        spoken = f"{title or 'All'}: {unit} over {steps.axis}, best {names[0]}, {counted(len(names), 'line')}."
-        at = [at for at, _ in steps.rows]
-        drawn.append((title, spoken, line_charts.lines(rows, names, at, most, steps.axis, unit)))
-    return book.figure(
-        f"{steps.uses}: {metric_title(steps.metric, per_cpu=steps.per_cpu)} over {steps.axis}",
-        f"{unit}, {direction_text(steps.metric.direction)}",
+    panels = groups.clouds_and_sizes(book.lookup) or {"": book.lookup.configurations}
+    return loads.figure(
+        book,
+        "",
         "Levels over replicates with their intervals, the best machines in the first panel of a group. A line ends "
         "where no trial is valid. All panels have the same axis, which starts at zero.",
-        drawn,
-        table=_table(book, steps, found, scale),
-        columns=min(2, len(drawn)),
+        loads.lines(groups.only(panels, loads.best_first)),
     )
 
 
@@ -62,37 +168,34 @@ def best_over_warehouses(book: Book, steps: Steps, most: int = ALL_ROWS) -> Figu
 
     None for the steps of a search: with wait times the rate follows the number of warehouses.
     """
-    found = _found(book.lookup, steps)
-    if not found or not steps.per_cpu:
+    loads = _of_steps(book.lookup, steps)
+    if not loads.found or not steps.per_cpu:
         return None
-    scale = _scale(steps, [one for many in found.values() for _, one in many])
-    overall = groups.sizes(book.lookup) or {"": list(found)}
+    overall = groups.sizes(book.lookup) or {"": list(loads.found)}
     wide = {f"Overall, {title}" if title else "Overall": names for title, names in overall.items()}
-    panels = groups.only(wide | groups.clouds_and_sizes(book.lookup), _best_first(found))
-    series = row_charts.levels([people.integer(at) for at, _ in steps.rows])
+    panels = groups.only(wide | groups.clouds_and_sizes(book.lookup), loads.best_first)
     shown = {title: names[:most] for title, names in panels.items()}
-    values = {name: [(at, one) for at, one in found[name]] for names in shown.values() for name in names}
-    ends = [scale.value(end) for many in values.values() for _, one in many for end in one.compared[1:3]]
-    unit = unit_text(scale, per_cpu=steps.per_cpu)
+    several = loads.of(list(dict.fromkeys(name for names in shown.values() for name in names)))
+    series = row_charts.levels([people.integer(at) for at in loads.at])
+    scale = loads.scale
+    ends = [scale.value(end) for many in several.found.values() for _, one in many for end in one.compared[1:3]]
     drawn = []
     for title, names in shown.items():
         rows = [
-            {**_point(one, scale), "row": name, "configuration": name, "series": people.integer(at)}
-            for name in names
-            for at, one in values[name]
+            {**row, "row": row["configuration"], "series": people.integer(row["at"]), "text": row["level_text"]}
+            for row in loads.rows({name: name for name in names})
         ]
-        spec = row_charts.signs(names, rows, (0.0, max(ends) * 1.05), unit, series)
+        spec = row_charts.signs(names, rows, (0.0, max(ends) * 1.05), loads.unit, series)
         drawn.append((title, f"{title}: {', '.join(names[:6])}, a sign for each number of {steps.axis}", spec))
-    return book.figure(
-        f"{steps.uses}: the best {most}, with increasing {steps.axis}",
-        f"{unit}, {direction_text(steps.metric.direction)}",
+    return replace(loads, about=f"{steps.uses}: the best {most}, with increasing {steps.axis}").figure(
+        book,
+        "",
         "Signs: levels at each number of warehouses; bars: their intervals. Signs that lie close together mean that "
         "the machine stays steady as the workload becomes heavier. Sorted by the best level. All panels have the same "
         "axis, which starts at zero.",
         drawn,
         key=[sign.entry(f"{name} {steps.axis}") for name, sign in series.items()],
-        table=_table(book, steps, {name: found[name] for name in values}, scale),
-        columns=min(2, len(drawn)),
+        table=several.table(book),
     )
 
 
@@ -101,35 +204,32 @@ def over_memory(book: Book, steps: Steps) -> Figure | None:
 
     Equal in provider, CPU model, vCPUs and storage: n2-highcpu, n2-standard and n2-highmem.
     """
-    found = _found(book.lookup, steps)
-    families = _memory_families(book.lookup, list(found))
+    every = _of_steps(book.lookup, steps)
+    families = _memory_families(book.lookup, list(every.found))
     if not families or not steps.per_cpu:
         return None
-    scale = _scale(steps, [one for names in families.values() for name in names for _, one in found[name]])
-    most = max(
-        scale.value(one.compared.high) for names in families.values() for name in names for _, one in found[name]
-    )
-    unit = unit_text(scale, per_cpu=steps.per_cpu)
+    loads = every.of([name for names in families.values() for name in names])
     drawn = []
     for title, names in families.items():
         labels = {name: f"{book.lookup.described[name].memory_gib_per_vcpu:.2g} GiB per vCPU: {name}" for name in names}
         series = row_charts.levels(list(labels.values()))
-        rows = [
-            {**_point(one, scale), "series": labels[name], "at": at, "row": people.integer(at), "configuration": name}
-            for name in names
-            for at, one in found[name]
-        ]
-        spec = line_charts.told_apart(rows, series, [at for at, _ in steps.rows], most, steps.axis, unit)
+        spec = line_charts.told_apart(loads.rows(labels), series, loads.at, loads.most, loads.axis, loads.unit)
         drawn.append((title, f"{title}: {'; '.join(labels.values())}, over {steps.axis}.", spec))
-    return book.figure(
-        f"{steps.uses}: memory per vCPU over {steps.axis}",
-        f"{unit}, {direction_text(steps.metric.direction)}",
+    return replace(loads, about=f"{steps.uses}: memory per vCPU over {steps.axis}").figure(
+        book,
+        "",
         "Machines with the same CPU model, vCPUs and storage, which differ in memory. Darker lines have more of it. "
         "Medians with their intervals; all panels have the same axis, which starts at zero.",
         drawn,
-        table=_table(book, steps, {name: found[name] for names in families.values() for name in names}, scale),
-        columns=min(2, len(drawn)),
+        table=loads.table(book),
     )
+
+
+def _of_steps(lookup: Lookup, steps: Steps) -> Loads:
+    every = steps.statistics(lookup, per_cpu=steps.per_cpu)
+    found = {name: many for name, many in every.items() if len(many) >= LEAST_STEPS}
+    about = f"{steps.uses}: {metric_title(steps.metric, per_cpu=steps.per_cpu)} over {steps.axis}"
+    return Loads(about, steps.axis, steps.metric, [at for at, _ in steps.rows], found, steps.per_cpu)
 
 
 def _memory_families(lookup: Lookup, names: Sequence[str]) -> Groups:
@@ -145,130 +245,3 @@ def _memory_families(lookup: Lookup, names: Sequence[str]) -> Groups:
         found.setdefault(title, {}).setdefault(round(row.memory_gib_per_vcpu, 1), name)
     several = sorted((title for title, by in found.items() if len(by) > 1), key=lambda title: -len(found[title]))
     return {title: [found[title][size] for size in sorted(found[title])] for title in several[:MAX_FAMILIES]}
-
-
-def _found(lookup: Lookup, steps: Steps) -> Found:
-    every = steps.statistics(lookup, per_cpu=steps.per_cpu)
-    return {name: many for name, many in every.items() if len(many) >= LEAST_STEPS}
-
-
-def _groups(lookup: Lookup) -> Groups:
-    return groups.clouds_and_sizes(lookup) or {"": lookup.configurations}
-
-
-def _best_first(found: Found) -> list[str]:
-    return sorted(found, key=lambda name: (-max(one.compared.value for _, one in found[name]), name))
-
-
-def _scale(steps: Steps, many: Sequence[Statistic]) -> people.Scale:
-    return people.scale_for(steps.metric.unit, [one.compared.value for one in many])
-
-
-def _point(one: Statistic, scale: people.Scale) -> dict[str, Any]:
-    return {**interval_row(one, scale), "text": scale.text(one.compared)}
-
-
-def _table(book: Book, steps: Steps, found: Found, scale: people.Scale) -> Table:
-    rows = [(at, one) for name in _best_first(found) for at, one in found[name]]
-    title = f"{steps.uses}: {metric_title(steps.metric, per_cpu=steps.per_cpu)} over {steps.axis}"
-    return table_over(book, f"{title}, {unit_text(scale, per_cpu=steps.per_cpu)}", steps.axis, rows, scale)
-
-
-Counted = dict[str, list[tuple[int, Statistic]]]
-"""Configuration -> its statistic at each number of threads."""
-
-
-def curves_by_cloud(book: Book, row: BenchmarkRow, curve: Curve) -> Figure | None:
-    """All machines of each cloud, each line with its name; None without data."""
-    found = _of_curve(book, row, curve)
-    if not found:
-        return None
-    scale = _curve_scale(curve, found)
-    panels = groups.only(groups.everywhere(book.lookup) or {"": list(found)}, _curve_best_first(found, curve))
-    most = max(scale.value(one.compared.high) for many in found.values() for _, one in many)
-    drawn = []
-    parts = [part for title, names in panels.items() for part in line_charts.in_panels(title, names).items()]
-    for title, names in parts:
-        rows = [_curve_point(name, at, one, scale) for name in names for at, one in found[name]]
-        spec = line_charts.lines(rows, names, _counts(found), most, curve.counted, unit_text(scale))
-        drawn.append((title, f"{title}: {_what(curve)}, best {names[0]}, {counted(len(names), 'line')}", spec))
-    return book.figure(
-        f"{row.benchmark}: {_what(curve)}" + (" by cloud" if len(panels) > 1 else ""),
-        f"{unit_text(scale)}, {direction_text(curve.metrics[0][1].direction)}",
-        f"Levels over replicates with their intervals. First in each panel: {_chosen(curve)}. All panels have the same "
-        "axis, which starts at zero.",
-        drawn,
-        table=_curve_table(book, row, curve, found, scale),
-        columns=min(2, len(drawn)),
-    )
-
-
-def best_curves(book: Book, row: BenchmarkRow, curve: Curve) -> Figure | None:
-    """The best machine of each cloud; None without two clouds."""
-    found = _of_curve(book, row, curve)
-    by_cloud = groups.only(groups.clouds(book.lookup), _curve_best_first(found, curve))
-    if len(by_cloud) < 2:
-        return None
-    scale = _curve_scale(curve, found)
-    labels = {names[0]: f"{cloud}: {names[0]}" for cloud, names in by_cloud.items()}
-    rows = [
-        {**_curve_point(name, at, one, scale), "series": labels[name]} for name in labels for at, one in found[name]
-    ]
-    most = max(row["high"] for row in rows)
-    series = row_charts.kinds(list(labels.values()))
-    spec = line_charts.told_apart(rows, series, _counts(found), most, curve.counted, unit_text(scale))
-    return book.figure(
-        f"{row.benchmark}: {_what(curve)}, the best of each cloud",
-        f"{unit_text(scale)}, {direction_text(curve.metrics[0][1].direction)}",
-        f"Of each cloud, {_chosen(curve)}. Medians over replicates with their intervals. The axis starts at zero.",
-        [("", f"{_what(curve)} of {', '.join(labels.values())}", spec)],
-        table=_curve_table(book, row, curve, {name: found[name] for name in labels}, scale),
-    )
-
-
-def _curve_table(book: Book, row: BenchmarkRow, curve: Curve, found: Counted, scale: people.Scale) -> Table:
-    rows = [(at, one) for name in _curve_best_first(found, curve) for at, one in found[name]]
-    return table_over(book, f"{row.benchmark}: {_what(curve)}, {unit_text(scale)}", curve.counted, rows, scale)
-
-
-def _of_curve(book: Book, row: BenchmarkRow, curve: Curve) -> Counted:
-    found: Counted = {}
-    for at, metric in curve.metrics:
-        for one in book.lookup.statistics_of(row.benchmark, metric.name):
-            found.setdefault(one.configuration, []).append((at, one))
-    return found
-
-
-def _curve_best_first(found: Counted, curve: Curve) -> list[str]:
-    """By the highest rate at any number of threads; by the lowest latency with the most threads."""
-    if curve.metrics[0][1].direction is Direction.HIGHER:
-        return sorted(found, key=lambda name: (-max(one.compared.value for _, one in found[name]), name))
-    return sorted(found, key=lambda name: (-found[name][-1][0], found[name][-1][1].compared.value, name))
-
-
-def _chosen(curve: Curve) -> str:
-    if curve.metrics[0][1].direction is Direction.HIGHER:
-        return f"that with the highest level at any number of {curve.counted}"
-    return f"that with the lowest level at the most {curve.counted}"
-
-
-def _what(curve: Curve) -> str:
-    return f"{curve.title} over {curve.counted}"
-
-
-def _counts(found: Counted) -> Sequence[int]:
-    return sorted({at for many in found.values() for at, _ in many})
-
-
-def _curve_scale(curve: Curve, found: Counted) -> people.Scale:
-    metric = curve.metrics[0][1]
-    return people.scale_for(metric.unit, [one.compared.value for many in found.values() for _, one in many])
-
-
-def _curve_point(name: str, at: int, one: Statistic, scale: people.Scale) -> dict[str, Any]:
-    return {
-        "series": name,
-        "configuration": name,
-        "at": at,
-        **interval_row(one, scale),
-    }
