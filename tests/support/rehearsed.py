@@ -4,7 +4,7 @@ from typing import Any
 
 import numpy as np
 
-from nephoscope.app.rehearsal.levels import measurements, sent_bytes_per_s
+from nephoscope.app.rehearsal.benchmark import measurements, sent_bytes_per_s
 from nephoscope.app.rehearsal.machines import SimulatedMachine
 from nephoscope.benchmarks.base import Benchmark
 from nephoscope.benchmarks.registry import BENCHMARKS

@@ -19,9 +19,8 @@ from nephoscope.model.rows import TrialRow
 from nephoscope.model.text import line, visible
 from nephoscope.model.words import SIMULATED
 from nephoscope.report.author import texts
-from nephoscope.report.figure_files import PREVIEW
+from nephoscope.report.figure_files import PREVIEW, svg_of
 from nephoscope.report.figures import theme
-from nephoscope.report.figures.drawn import svg_of
 from nephoscope.report.figures.library import chart_library
 from nephoscope.report.figures.spec import as_script, packed, unchecked, unpacked
 from nephoscope.report.main.chapters import chapters

@@ -31,8 +31,7 @@ from nephoscope.model.records import (
     TrialIntent,
 )
 from nephoscope.model.units import GIB, MIB, MS_PER_SECOND
-from nephoscope.run.resources import cpu_time, resource_use
-from nephoscope.run.server_costs import server_costs_of
+from nephoscope.run.resources import cpu_time, resource_use, server_costs_of
 from nephoscope.store.attempt import Attempt
 from nephoscope.study.machine_names import is_burstable
 from nephoscope.study.machines import disks_of, left_raw

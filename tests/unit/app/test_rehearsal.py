@@ -12,9 +12,9 @@ import pytest
 from typer.testing import CliRunner
 
 from nephoscope.app.cli import app
-from nephoscope.app.rehearsal.levels import measurements
+from nephoscope.app.rehearsal.benchmark import measurements
 from nephoscope.app.rehearsal.machines import SimulatedMachine
-from nephoscope.app.rehearsal.provider import Clusters
+from nephoscope.app.rehearsal.world import Clusters
 from nephoscope.app.stages import evaluation
 from nephoscope.app.stages.planning import calendar_with, load, plan, read_study
 from nephoscope.benchmarks.registry import BENCHMARKS

@@ -16,7 +16,7 @@ from nephoscope.analysis.lookup import Lookup
 from nephoscope.model.analysed import AnalysedStudy
 from nephoscope.model.rows import MeasurementRow
 from nephoscope.model.words import verdict_name
-from nephoscope.report.figures.seconds import MIN_LENGTH_S, MIN_POINTS, courses, finished
+from nephoscope.report.figures.results import MIN_LENGTH_S, MIN_POINTS, courses, finished
 from nephoscope.report.figures.settled import MAX_CHARACTERS, linear_ticks, log_ticks, settled, wrapped
 from nephoscope.report.figures.spec import NUMBER, TITLES, Spec, unchecked, unpacked
 from nephoscope.report.parts import Book, Figure

@@ -4,7 +4,7 @@ from hypothesis import strategies as st
 from markdown_it import MarkdownIt
 
 from nephoscope.model.text import line
-from nephoscope.report.markdown import MOST, plain, point
+from nephoscope.report.edition_markdown import MOST, plain, point
 
 READER = MarkdownIt("commonmark", {"html": True}).enable(["table", "strikethrough"])
 HOSTILE = st.text(alphabet=st.sampled_from("ab1 \\`*_[](){}<>#+-.=!|~&;:/@$%\"'\n\t\x1b\u200b"), max_size=40)

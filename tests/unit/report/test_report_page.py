@@ -18,8 +18,8 @@ from nephoscope.model.analysed import AnalysedStudy
 from nephoscope.model.numbers import MISSING
 from nephoscope.model.rows import ConfigurationRow, ErrorRow, MachineRow, RawFileRow, Statistic, TrialRow
 from nephoscope.model.subjects import Subject
-from nephoscope.report.bundle import bundle
 from nephoscope.report.figures.spec import as_script, unpacked
+from nephoscope.report.files import bundle
 from nephoscope.report.page import render_pages
 from nephoscope.report.parts import Book, Page
 from nephoscope.report.sections import tables

@@ -11,7 +11,7 @@ from nephoscope.app.stages.planning import plan
 from nephoscope.app.stages.running import CliOptions
 from nephoscope.benchmarks.registry import BENCHMARKS
 from nephoscope.model.rows import ConfigurationRow, Statistic
-from nephoscope.report.bundle import bundle
+from nephoscope.report.files import bundle
 from nephoscope.run.study import adopt_plan
 from nephoscope.study.load import expanded_text
 from tests.oracle.recompute import recomputed

@@ -1,14 +1,15 @@
 """A benchmark whose numbers are invented: it runs no program, and reports the metrics of the real one."""
 
 import json
-from collections.abc import Awaitable, Callable, Mapping, Sequence
+import math
+import random
+from collections.abc import Awaitable, Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
 from pydantic import TypeAdapter, ValidationError
 from typing_extensions import override
 
-from nephoscope.app.rehearsal.levels import measurements
 from nephoscope.app.rehearsal.machines import SimulatedMachine
 from nephoscope.benchmarks.base import Benchmark, Needs, RawOutput, Site
 from nephoscope.benchmarks.registry import BENCHMARKS
@@ -18,8 +19,9 @@ from nephoscope.machines.remote import Command
 from nephoscope.model.errors import OutputUnreadable
 from nephoscope.model.extents import Extent
 from nephoscope.model.frozen import Frozen
-from nephoscope.model.records import Measurement, Metric
+from nephoscope.model.records import Direction, Measurement, Metric
 from nephoscope.model.subjects import DatabaseLoad, Subject
+from nephoscope.model.units import KIB, MIB
 from nephoscope.plan.preparation import HasDataSet
 from nephoscope.providers.base import Cluster
 
@@ -129,3 +131,159 @@ def invent(argv: Sequence[str], machine: SimulatedMachine) -> Answer:
     found = list(measurements(benchmark, parameters, machine, int(argv[2])))
     rows = [one.model_dump(exclude_none=True) for one in found]
     return Answer(json.dumps(rows).encode(), takes_s=benchmark.expected_duration_s(parameters))
+
+
+SECONDS = 30
+"""Values of a trial that is stored second by second."""
+_SPREAD = 0.01
+"""Between trials, as a standard deviation of logarithms."""
+_SPREAD_OF_SECONDS = {"throughput": 0.05, "round_trip": 0.2}
+_ORDERS_PER_VCPU = 440.0
+_LARGE_VCPUS = 8
+_TPMC_PER_WAREHOUSE = 12.7
+_PERCENTILES = {"p50": 0.9, "p95": 2.2, "p99": 3.5}
+_TRIPS = {"": 1.0, "min": 0.93, "p50": 0.99, "p90": 1.1, "p95": 1.15, "p99": 1.25, "max": 1.4, "deviation": 0.05}
+_FAR_TRIPS = {"": 1.0, "min": 0.99, "p50": 1.0, "p90": 1.01, "p95": 1.01, "p99": 1.02, "max": 1.05, "deviation": 0.002}
+_CACHES_BYTES = {"level_1_size": 32.0 * KIB, "level_2_size": 1.0 * MIB, "level_3_size": 32.0 * MIB}
+_STATED = {"objects": "rows", "object_bytes": "min_block_bytes"}
+"""Metrics of a search that its load's parameters state."""
+_SECOND_ENDS = {"": 1.0, "_min_1s": 0.7, "_median_1s": 1.01, "_max_1s": 1.2}
+_THROTTLED_ENDS = {"": 1.0, "_min_1s": 0.55, "_median_1s": 0.65, "_max_1s": 1.8}
+_BURST_SECONDS, _BURST, _SUSTAINED = 10, 1.7, 0.65
+"""Of a network that spends credits: the mean over `SECONDS` is 1."""
+
+
+def measurements(benchmark: Benchmark, parameters: Any, machine: SimulatedMachine, seed: int) -> Iterator[Measurement]:
+    """What one trial reports; equal arguments give equal numbers."""
+    values = parameters.model_dump(mode="json")
+    drawn = random.Random(f"nephoscope/rehearsal/{machine.asked.name}/{benchmark.name}/{values}/{seed}")  # noqa: S311
+    of_trial = math.exp(drawn.gauss(0, _SPREAD))
+    for metric in benchmark.metrics(parameters):
+        level = _level(benchmark, values, machine, metric)
+        if level is None:
+            continue
+        if metric.name in _STATED:
+            yield Measurement(metric=metric.name, unit=metric.unit, value=level, role="database")
+            continue
+        value = level * (of_trial if metric.direction is Direction.HIGHER else 1 / of_trial)
+        yield Measurement(metric=metric.name, unit=metric.unit, value=value, role="database")
+        spread = _SPREAD_OF_SECONDS.get(metric.name)
+        for second in range(1, SECONDS + 1) if spread else ():
+            each = value * math.exp(drawn.gauss(0, spread or 0))
+            if metric.name == "throughput" and machine.has_network_credits:
+                each *= _BURST if second <= _BURST_SECONDS else _SUSTAINED
+            yield Measurement(metric=metric.name, unit=metric.unit, value=each, role="database", at_s=float(second))
+
+
+def sent_bytes_per_s(benchmark: Benchmark, machine: SimulatedMachine) -> float:
+    """What the load machine sends to the database machine."""
+    if benchmark.name in {"ping", "request-response"}:
+        return 1e6 / machine.speed
+    if benchmark.subject is Subject.NETWORK:
+        return 1e9 * machine.speed * (1 + machine.vcpus / 16)
+    return 1e5 * machine.vcpus if benchmark.subject is Subject.DATABASE else 0.0
+
+
+def _level(benchmark: Benchmark, values: Mapping[str, Any], machine: SimulatedMachine, metric: Metric) -> float | None:
+    """None: this metric is left out, as there are many."""
+    if benchmark.subject is Subject.NETWORK:
+        return _network(machine, metric)
+    if benchmark.subject is Subject.STORAGE:
+        return _storage(machine, metric)
+    if benchmark.subject is Subject.MEMORY:
+        return _memory(machine, metric.name)
+    response = _response(machine, metric.name, benchmark.name) if benchmark.subject is Subject.DATABASE else None
+    if response is not None or not metric.headline:
+        return response or _stated(values, metric.name)
+    if benchmark.name == "tpcc":
+        return _orders(machine, values)
+    return _headline(benchmark, machine, metric)
+
+
+def _headline(benchmark: Benchmark, machine: SimulatedMachine, metric: Metric) -> float:
+    """A rate that grows with vCPUs, or a time that does not."""
+    if benchmark.name == "coremark":
+        each = 21_000.0 * machine.speed * (1.0 if machine.vcpus <= _LARGE_VCPUS else 0.96)
+        return each * machine.vcpus if metric.name.startswith("multi") else 1.4 * each
+    if metric.direction is Direction.LOWER:
+        return 0.01 / machine.speed
+    many = machine.asked.database_machine.count if benchmark.subject is Subject.DATABASE else 1
+    return 180.0 * many * machine.vcpus * machine.speed
+
+
+def _orders(machine: SimulatedMachine, values: Mapping[str, Any]) -> float:
+    """New-Orders a minute: what is driven if it waits, else what the machines can do with so much memory."""
+    count = machine.asked.database_machine.count
+    per_vcpu = _ORDERS_PER_VCPU * machine.speed * (1.04 if machine.has_fast_volumes else 1.0)
+    can = per_vcpu * count * machine.vcpus * (1.0 if machine.vcpus <= _LARGE_VCPUS else 0.86)
+    if values.get("wait") == "spec":
+        return min(_TPMC_PER_WAREHOUSE * (values.get("active_warehouses") or values.get("warehouses") or 1), can)
+    step = values.get("active_warehouses_per_cpu") or 50
+    tired = max(0.0, 3 - machine.gib_per_vcpu) * (step - 50) / 1500
+    return can * (1 - tired)
+
+
+def _stated(values: Mapping[str, Any], name: str) -> float | None:
+    stated = values["parameters"].get(_STATED[name]) if name in _STATED else None
+    return None if stated is None else float(stated)
+
+
+def _response(machine: SimulatedMachine, name: str, benchmark: str) -> float | None:
+    operation, _, quantity = name.partition(".")
+    kind, _, percentile = quantity.rpartition("_")
+    if kind not in {"service", "response"} or percentile not in _PERCENTILES:
+        return None
+    base_s = 0.04 if operation in {"delivery", "stock_level"} else 0.015
+    if benchmark == "highest-load":
+        base_s = 0.001  # as rules demand
+    return base_s * _PERCENTILES[percentile] / machine.speed
+
+
+def _network(machine: SimulatedMachine, metric: Metric) -> float | None:
+    name = metric.name
+    if name.startswith("throughput"):
+        end = name.removeprefix("throughput")
+        ends = _THROTTLED_ENDS if machine.has_network_credits else _SECOND_ENDS
+        level = 9.6e9 * machine.speed * (1 + max(0, machine.vcpus - 16) / 20)
+        if machine.bandwidth is not None:
+            level = machine.bandwidth.value * (0.57 if machine.has_network_credits else 0.97)
+        return level * ends[end] * (0.5 if machine.is_far else 1.0) if end in ends else None
+    _, trip, quantity = name.rpartition("round_trip")
+    if not trip:
+        return None
+    factor = (_FAR_TRIPS if machine.is_far else _TRIPS).get(quantity.removeprefix("_"))
+    return None if factor is None else (0.08 if machine.is_far else 7e-5) * factor / machine.speed
+
+
+def _memory(machine: SimulatedMachine, name: str) -> float | None:
+    """Caches of 32 KiB, 1 MiB and 32 MiB, each a step slower; memory behind them."""
+    head, _, quantity = name.partition(".")
+    kind, _, size = quantity.partition("_in_")
+    if head == "cache":
+        return _CACHES_BYTES.get(quantity)
+    beyond = (
+        sum(int(size.partition("_")[0]) > cache for cache in _CACHES_BYTES.values()) if size else len(_CACHES_BYTES)
+    )
+    if kind == "latency" and head == "small-pages":
+        return (1.2e-9, 4e-9, 1.5e-8, 9e-8)[beyond] / machine.speed
+    if kind == "bandwidth" and head in {"read-single", "read-multi"}:
+        each = (9e10, 6e10, 2.5e10, 1.1e10)[beyond] * machine.speed
+        return each * (machine.vcpus ** (0.8 if beyond == len(_CACHES_BYTES) else 1.0) if head == "read-multi" else 1.0)
+    return None
+
+
+def _storage(machine: SimulatedMachine, metric: Metric) -> float | None:
+    """Jobs of fio, and sysbench's curves over threads ('read-16.iops')."""
+    head, _, quantity = metric.name.partition(".")
+    kind, _, threads = head.rpartition("-")
+    if threads.isdigit() and kind in {"read", "write"}:
+        slow = 0.4 if machine.asked.database_machine.volumes else 1.0
+        rate = 900.0 * slow * machine.speed * float(min(int(threads), 12) ** 0.8) * (1.3 if kind == "read" else 1.0)
+        waited_s = int(threads) / rate
+        return {"iops": rate, "bandwidth": rate * 32_768, "latency_mean": waited_s, "latency_p95": 2.2 * waited_s}.get(
+            quantity
+        )
+    rate = 16_000.0 if machine.has_fast_volumes else 8_000.0
+    rate *= (1.2 if head.startswith("rd") else 1.0) * (0.8 if "fsync" in head else 1.0)
+    known = {"iops": rate, "bandwidth": rate * 8_192, "latency_mean": 16 / rate, "latency_p99": 40 / rate}
+    return known.get(quantity) if quantity else (rate if metric.headline else None)

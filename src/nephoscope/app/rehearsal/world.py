@@ -1,21 +1,245 @@
 """The world of a rehearsal: every provider, database, benchmark and clock of a study, simulated."""
 
-from collections.abc import Awaitable, Callable
+import asyncio
+import heapq
+import json
+import os
+import selectors
+from collections.abc import Awaitable, Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from itertools import count
+from pathlib import Path
+from typing import Any
+
+from typing_extensions import override
 
 import nephoscope
-from nephoscope.app.rehearsal.benchmark import SimulatedBenchmark
-from nephoscope.app.rehearsal.provider import Clusters, SimulatedClock, SimulatedProvider, SimulatedRemote, SimulatedRun
+from nephoscope.app.rehearsal.benchmark import PROGRAM, SimulatedBenchmark, invent, sent_bytes_per_s
+from nephoscope.app.rehearsal.machines import SimulatedMachine
 from nephoscope.benchmarks.registry import BENCHMARKS
 from nephoscope.databases.fake import FakeDatabase
-from nephoscope.machines.remote import MachineHandle
+from nephoscope.machines.fake import Answer, FakeRemote
+from nephoscope.machines.remote import Background, MachineHandle
 from nephoscope.model.records import Facts
-from nephoscope.plan.preparation import Before
-from nephoscope.providers.base import Cluster, Provider
-from nephoscope.run.clock import Clock
+from nephoscope.plan.preparation import MAKE_S, Before
+from nephoscope.providers.base import Cluster, ClusterRequest, Provider, cluster_of, study_of
+from nephoscope.providers.fake import load_names
+from nephoscope.run.clock import Clock, FakeClock
 from nephoscope.run.world import Listener, World
 from nephoscope.store.folder import ResultsFolder
 from nephoscope.study.managed import study_as_provided
 from nephoscope.study.model import Study
+from nephoscope.study.provisioning import CLOUDS
+
+
+class SimulatedClock(FakeClock):
+    """Jumps to the moment at which the first sleeper wakes up, once all others sleep, too.
+
+    Whoever sleeps by it runs in a loop of `new_loop`, which knows when all sleep.
+    """
+
+    def __init__(self, unix_ms: int) -> None:
+        super().__init__(unix_ms)
+        self._sleepers: list[tuple[float, int, asyncio.Future[None]]] = []
+        self._numbers = count()
+
+    @override
+    async def sleep(self, seconds: float) -> None:
+        woken = asyncio.get_running_loop().create_future()
+        heapq.heappush(self._sleepers, (self.monotonic_s() + seconds, next(self._numbers), woken))
+        await woken
+
+    def new_loop(self) -> asyncio.AbstractEventLoop:
+        """An event loop in which this time passes."""
+        return asyncio.SelectorEventLoop(_Skipping(self._wake_first))
+
+    def _wake_first(self) -> bool:
+        """False if nobody sleeps."""
+        while self._sleepers:
+            wakes_s, _, woken = heapq.heappop(self._sleepers)
+            if not woken.done():  # else it was cancelled
+                self.elapse(wakes_s - self.monotonic_s())
+                woken.set_result(None)
+                return True
+        return False
+
+
+class _Skipping(selectors.DefaultSelector):
+    """Where its event loop would wait, as nobody has anything to do, it wakes a sleeper instead."""
+
+    def __init__(self, wake_first: Callable[[], bool]) -> None:
+        super().__init__()
+        self._wake_first = wake_first
+
+    @override
+    def select(self, timeout: float | None = None) -> Any:
+        would_wait = timeout is None or timeout > 0
+        return super().select(0 if would_wait and self._wake_first() else timeout)
+
+
+_CREATED, _DELETED = "+", "-"
+_FIELDS = 3
+_LINES = 3
+_TICKS_PER_S = 100
+
+
+@dataclass(frozen=True)
+class Clusters:
+    """The file: a line for each cluster that is created or deleted."""
+
+    path: Path
+
+    def note(self, sign: str, provider: str, key: str) -> None:
+        """Appends a line, in place of one that a kill cut off."""
+        with self.path.open("a+b") as file:
+            file.seek(max(0, file.seek(0, os.SEEK_END) - 1))
+            if file.read(1) not in (b"", b"\n"):
+                file.seek(0)
+                file.truncate(file.read().rfind(b"\n") + 1)
+            file.write(f"{sign}\t{provider}\t{key}\n".encode())
+
+    def existing(self, provider: str) -> dict[str, None]:
+        """Keys of the clusters of a provider that were not deleted; a line that a kill cut off says nothing."""
+        found: dict[str, None] = {}
+        text = self.path.read_text(encoding="utf-8", errors="replace") if self.path.exists() else ""
+        for line in text.split("\n")[:-1]:
+            fields = line.split("\t")
+            if len(fields) == _FIELDS and fields[1] == provider:
+                sign, _, key = fields
+                found.update({key: None}) if sign == _CREATED else found.pop(key, None)
+        return found
+
+
+@dataclass
+class SimulatedProvider(Provider):
+    """Replaces the provider of that name."""
+
+    name: str
+    clusters: Clusters
+    clock: SimulatedClock
+    _existing: dict[str, None] = field(init=False)
+
+    def __post_init__(self) -> None:
+        """Reads what an earlier controller left."""
+        self._existing = self.clusters.existing(self.name)
+
+    @override
+    async def create(self, request: ClusterRequest) -> Cluster:
+        configuration = request.configuration
+        if request.key not in self._existing:
+            self.clusters.note(_CREATED, self.name, request.key)
+            self._existing[request.key] = None
+            await self.clock.sleep(MAKE_S if configuration.provider in CLOUDS else 0.0)
+        asked, load = configuration.database_machine, configuration.load_machine
+        names = asked.hosts or [f"database-{number}" for number in range(1, asked.count + 1)]
+        loads = (load.hosts or load_names(load.count)) if load else []
+        run = SimulatedRun(SimulatedMachine.of(configuration), self.clock, frozenset(loads))
+        return cluster_of(request.key, [run.machine(name) for name in (*names, *loads)], len(names))
+
+    @override
+    async def list(self, study: str) -> list[str]:
+        return [key for key in self._existing if study_of(key) == study]
+
+    @override
+    async def delete(self, key: str) -> None:
+        if key in self._existing:
+            self.clusters.note(_DELETED, self.name, key)
+            del self._existing[key]
+
+
+@dataclass
+class SimulatedRun:
+    """What the machines of one cluster share: what was run on them says how busy their network was."""
+
+    simulated: SimulatedMachine
+    clock: SimulatedClock
+    loads: frozenset[str]
+    """Names of the load machines."""
+    seconds: float = 0.0
+    sent_bytes_per_s: float = 0.0
+
+    def machine(self, name: str) -> MachineHandle:
+        """One of them."""
+        cpus = tuple(range(self.simulated.cpus))
+        return MachineHandle(name, SimulatedRemote(self, name), "192.0.2.1", cpus, f"/rehearsal/{name}")
+
+    def invent(self, argv: Sequence[str], _stdin: bytes) -> Answer:
+        """What the program prints; the network is busy for as long as it takes."""
+        answer = invent(argv, self.simulated)
+        self.seconds, self.sent_bytes_per_s = answer.takes_s, sent_bytes_per_s(BENCHMARKS[argv[1]], self.simulated)
+        return answer
+
+    def telemetry(self, name: str, cpus: int) -> bytes:
+        """Idle CPUs, and a network that carried what the load machine sent."""
+        many, few = self.sent_bytes_per_s, self.sent_bytes_per_s / 10
+        sends, receives = (many, few) if name in self.loads else (few, many)
+        lines = (
+            _counters(self.seconds * line / (_LINES - 1), cpus, sends=sends, receives=receives)
+            for line in range(_LINES)
+        )
+        return b"".join(json.dumps(line).encode() + b"\n" for line in lines)
+
+
+class SimulatedRemote(FakeRemote):
+    """A machine on which a single program is installed. What it was busy with is known when its sampler stops."""
+
+    def __init__(self, run: SimulatedRun, name: str) -> None:
+        super().__init__({PROGRAM: run.invent}, run.clock)
+        self.run = run
+        self.name = name
+
+    @override
+    async def _work(self, seconds: float, save_as: Path | None) -> None:
+        await self.run.clock.sleep(seconds)
+
+    @override
+    async def start(
+        self,
+        argv: Sequence[str],
+        *,
+        log: Path,
+        errors: Path | None = None,
+        environment: Mapping[str, str] | None = None,
+        pinned: bool = True,
+    ) -> Background:
+        log.parent.mkdir(parents=True, exist_ok=True)
+        return _Sampler(self, log)
+
+
+class _Sampler:
+    """Writes what it saw when it is stopped."""
+
+    def __init__(self, remote: SimulatedRemote, log: Path) -> None:
+        self._remote = remote
+        self._log = log
+
+    def running(self) -> bool:
+        return True
+
+    async def stop(self, *, signal: int, timeout_s: float) -> int | None:  # noqa: ARG002 - it stops at once
+        run = self._remote.run
+        self._log.write_bytes(run.telemetry(self._remote.name, run.simulated.cpus))
+        return 0
+
+
+def _counters(elapsed_s: float, cpus: int, *, sends: float, receives: float) -> dict[str, object]:
+    """A line of `nephoscope-load telemetry`."""
+    busy = dict.fromkeys(("user", "nice", "system", "iowait", "irq", "softirq", "steal"), 0)
+    idle = round(_TICKS_PER_S * elapsed_s)
+    rows = [{"cpu": "cpu", **busy, "idle": idle * cpus}]
+    return {
+        "at_unix_ms": round(1000 * elapsed_s),
+        "elapsed_s": elapsed_s,
+        "cpu": [*rows, *({"cpu": f"cpu{cpu}", **busy, "idle": idle} for cpu in range(cpus))],
+        "jiffies_per_s": _TICKS_PER_S,
+        "disks": [],
+        "network": [{"name": "eth0", "rx_bytes": round(receives * elapsed_s), "tx_bytes": round(sends * elapsed_s)}],
+        "load_1m": 0.0,
+        "procs_running": 1,
+        "psi_cpu_some_us": None,
+        "own_cpu_us": round(100 * elapsed_s),
+    }
+
 
 Observe = Callable[[MachineHandle], Awaitable[tuple[Facts, dict[str, str]]]]
 

@@ -5,7 +5,7 @@ account: rehearsed on a small fake of Azure Resource Manager, see docs/how-to/ru
 """
 
 import os
-from collections.abc import Callable, Collection, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Collection, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from typing import Any
@@ -13,13 +13,12 @@ from typing import Any
 from typing_extensions import override
 
 from nephoscope.machines.waiting import Clock
-from nephoscope.model.errors import EnvironmentProblem, InfrastructureFailure, NephoscopeError, ToolMissing
-from nephoscope.providers.azure import first
+from nephoscope.model.errors import EnvironmentProblem, InfrastructureFailure, InputError, NephoscopeError, ToolMissing
 from nephoscope.providers.azure.errors import GONE, of_code
-from nephoscope.providers.azure.plan import Call, group_call, group_of, machine_of, making_steps
+from nephoscope.providers.azure.plan import Call, group_call, group_of, image_of, machine_of, making_steps
 from nephoscope.providers.cloud.order import CLUSTER, STUDY, ClusterOrder
 from nephoscope.providers.cloud.provider import Cloud, CloudMachine, MadeOnce, patiently, together
-from nephoscope.providers.cloud.questions import Question
+from nephoscope.providers.cloud.questions import Question, require_free
 from nephoscope.providers.cloud.unmaking import Unseen, unmade
 
 UNMAKE_TIMEOUT_S = 1800.0
@@ -132,7 +131,7 @@ class AzureCloud(Cloud):
 
     @override
     def questions(self, order: ClusterOrder) -> Sequence[Question]:
-        return first.questions(self.subscription, self.send, self.listed, order)
+        return questions(self.subscription, self.send, self.listed, order)
 
     def _unseen_of(self, key: str) -> Unseen:
         return self._unseen.setdefault(key, Unseen(self._clock))
@@ -262,3 +261,78 @@ def typed(error: Exception) -> NephoscopeError | None:
     if isinstance(error, AzureError):
         return InfrastructureFailure(f"Azure does not answer: {error.message}")
     return None
+
+
+_CPUS = "cores"
+"""Azure's name of the quota 'Total Regional vCPUs'."""
+
+
+def questions(
+    subscription: str,
+    send: Callable[..., Awaitable[dict[str, Any] | None]],
+    listed: Callable[..., Awaitable[list[dict[str, Any]]]],
+    order: ClusterOrder,
+) -> list[Question]:
+    """About the first role of an order. Azure has no dry run, and every cluster has a network of its own.
+
+    Args:
+        subscription: whose.
+        send: see `AzureCloud.send`.
+        listed: see `AzureCloud.listed`.
+        order: of the cluster.
+    """
+    role = order.roles[0]
+    region = role.region
+
+    async def registered() -> str:
+        for namespace in ("Microsoft.Compute", "Microsoft.Network"):
+            answer = await send(Call("resource", "providers", "get", (namespace,)), gone_is_fine=False)
+            state = (answer or {}).get("registrationState")
+            if state != "Registered":
+                raise EnvironmentProblem(
+                    f"the subscription may not use {namespace}: it is {state}",
+                    hint=f"az provider register --wait --namespace {namespace}",
+                )
+        return f"{subscription} may use Microsoft.Compute and Microsoft.Network"
+
+    async def quota() -> str:
+        sizes = await listed(Call("compute", "resource_skus", "list", ()), filter=f"location eq '{region}'")
+        size = next((one for one in sizes if one.get("name") == role.type), None)
+        if size is None or _restricted(size, role.zones[0]):
+            raise EnvironmentProblem(
+                f"this subscription gets no {role.type} in zone {role.zones[0]} of {region}",
+                hint="--type with another size, or another --region and --zone: `az vm list-skus --location "
+                f"{region} --zone --output table` shows what is restricted",
+            )
+        capabilities = {one["name"]: one["value"] for one in size.get("capabilities", ())}
+        vcpus = float(capabilities.get("vCPUs", 1))
+        usage = await listed(Call("compute", "usage", "list", (region,)))
+        free = {one["name"]["value"]: one["limit"] - one["currentValue"] for one in usage}
+        needed = {name: vcpus for name in (_CPUS, size.get("family")) if name}
+        return f"{role.type} has {vcpus:g} vCPUs; {require_free('subscription', region, free, needed)}"
+
+    async def image() -> str:
+        named = image_of(role.image)
+        if "id" in named:
+            return "your own image is looked for when the machine is made"
+        parts = (region, named["publisher"], named["offer"], named["sku"], named["version"])
+        if await send(Call("compute", "virtual_machine_images", "get", parts)) is None:
+            raise InputError(
+                f"{region} has no image {role.image}",
+                hint="`az vm image list --publisher Debian --all --output table` lists images with their versions",
+            )
+        return f"{role.image} is there"
+
+    return [
+        Question("identity and resource providers", registered),
+        Question("type and quota", quota),
+        Question("image", image),
+    ]
+
+
+def _restricted(size: Mapping[str, Any], zone: str) -> bool:
+    """Whether a size is refused to the subscription in its whole region, or in this zone."""
+    return any(
+        one.get("type") == "Location" or zone in (one.get("restrictionInfo") or {}).get("zones", ())
+        for one in size.get("restrictions") or ()
+    )

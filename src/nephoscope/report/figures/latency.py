@@ -3,7 +3,7 @@
 from nephoscope.model import numbers as people
 from nephoscope.model.records import Metric
 from nephoscope.model.rows import BenchmarkRow, LowerBoundRow, Statistic
-from nephoscope.report.figures import panels
+from nephoscope.report.figures import charts
 from nephoscope.report.figures.searches import LIMIT
 from nephoscope.report.figures.theme import PERCENTILE_COLOURS, sign
 from nephoscope.report.parts import Book, Cell, Column, Figure, KeyEntry, Row, Table
@@ -41,7 +41,7 @@ def _figure(book: Book, row: BenchmarkRow, clock: str, groups: dict[str, Group])
             for one in found
         ]
         axis = f"{scale.unit}, {log} axis   ·   ← lower is better"
-        spec = panels.latency(configurations, percentiles, rows, domain, axis)
+        spec = charts.latency(configurations, percentiles, rows, domain, axis)
         spoken = (
             f"{title}: percentiles {', '.join(name for name, _, _ in group)} of each configuration, lower is better."
         )

@@ -14,10 +14,9 @@ from nephoscope.model import numbers as people
 from nephoscope.model.records import Metric
 from nephoscope.model.rows import BenchmarkRow, MeasurementRow, Statistic, WanFloor, WithinRow
 from nephoscope.model.words import counted
-from nephoscope.report.figures import groups, panels, row_charts, theme
-from nephoscope.report.figures.results import curves_of
+from nephoscope.report.figures import charts, groups, row_charts, theme
+from nephoscope.report.figures.results import courses, curves_of
 from nephoscope.report.figures.row_charts import AXIS_HEIGHT, PLOT_HEIGHT, ROW, shares
-from nephoscope.report.figures.seconds import courses
 from nephoscope.report.figures.spec import Rows, Spec, axis_note, coloured, data, finished, rows_axis, tip
 from nephoscope.report.figures.storage import curves_figure
 from nephoscope.report.parts import Book, Cell, Column, Figure, KeyEntry, Row, Table
@@ -143,7 +142,7 @@ def _series_panels(
         ]
         if points:
             colour = theme.colour(book.lookup.configurations.index(name), len(book.lookup.configurations))
-            spec = panels.series(points, [], (0.0, top), colour, scale.unit)
+            spec = charts.series(points, [], (0.0, top), colour, scale.unit)
             drawn.append((name, f"{metric_title(metric)} of {name} by second", spec))
     return drawn
 

@@ -12,7 +12,7 @@ from nephoscope.model import numbers as people
 from nephoscope.model.records import Metric
 from nephoscope.model.rows import BenchmarkRow, MachineRow, PassRow, Statistic
 from nephoscope.model.words import counted
-from nephoscope.report.figures import panels, theme
+from nephoscope.report.figures import charts, theme
 from nephoscope.report.figures.spec import (
     Rows,
     Spec,
@@ -195,7 +195,7 @@ def _chart(
     marks: dict[str, Any] = {}
     if logarithmic:
         drawn = [row[name] for name, many in (("value", rows), ("limit", limits)) for row in many]
-        ends = [min(drawn) / panels.LOG_ROOM, max(drawn) * panels.LOG_ROOM]
+        ends = [min(drawn) / charts.LOG_ROOM, max(drawn) * charts.LOG_ROOM]
         scale = alt.Scale(type="log", domain=ends, nice=False)
         marks = {"format": ",~f", "labelOverlap": False}
     base = alt.Chart(data("points")).encode(

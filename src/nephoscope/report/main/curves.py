@@ -9,7 +9,8 @@ from nephoscope.model import numbers as people
 from nephoscope.model.records import Direction, Metric
 from nephoscope.model.rows import BenchmarkRow, Statistic
 from nephoscope.model.words import capitalised, counted
-from nephoscope.report.figures import panels, searches, theme, warehouses
+from nephoscope.report.figures import searches, theme, warehouses
+from nephoscope.report.figures.charts import latency as latency_chart
 from nephoscope.report.figures.results import BYTES, Curve, curves_of
 from nephoscope.report.main import charts
 from nephoscope.report.main.palette import Palette
@@ -319,7 +320,7 @@ def response_times(book: Book, row: BenchmarkRow, palette: Palette) -> Figure | 
             for name, each in many
         ]
         title = capitalised(operation_title(groups[one][0][1], one))
-        spec = panels.latency(called, percentiles, rows, domain, f"{scale.unit}{log}")
+        spec = latency_chart(called, percentiles, rows, domain, f"{scale.unit}{log}")
         drawn.append((title, f"{', '.join(percentiles)} of {title} for each configuration.", spec))
     lines = lines_text([one for _, one in shown])
     is_alone = len(drawn) == 1

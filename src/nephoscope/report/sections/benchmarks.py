@@ -9,12 +9,12 @@ from nephoscope.model import numbers as people
 from nephoscope.model.records import Direction, Metric
 from nephoscope.model.rows import BenchmarkRow, MeasurementRow, TrialRow
 from nephoscope.model.words import counted
-from nephoscope.report.figures import charts, panels, theme
+from nephoscope.report.figures import charts, theme
 from nephoscope.report.figures.growth import growth_figures
 from nephoscope.report.figures.latency import latency_figures
 from nephoscope.report.figures.network import has_ranges
+from nephoscope.report.figures.results import courses
 from nephoscope.report.figures.searches import curve_figures, is_of_curve, pass_figures, points_of
-from nephoscope.report.figures.seconds import courses
 from nephoscope.report.figures.spec import axis_note
 from nephoscope.report.figures.warehouses import warehouse_figures
 from nephoscope.report.parts import (
@@ -264,7 +264,7 @@ def _series(book: Book, row: BenchmarkRow, metric: Metric) -> Figure | None:
         colour = theme.colour(lookup.configurations.index(name), len(lookup.configurations))
         alt = f"Lines of {metric_title(metric)} by second for {name}, one per trial."
         valid, excluded = (_series_points(mine, scale, every, counts=counts) for counts in (True, False))
-        drawn.append((name, alt, panels.series(valid, excluded, domain, colour, unit_text(scale))))
+        drawn.append((name, alt, charts.series(valid, excluded, domain, colour, unit_text(scale))))
     thinned = f" Only one second in {every} is drawn." if every > 1 else ""
     better = direction_arrow(metric.direction).strip("→← ")
     return book.figure(
