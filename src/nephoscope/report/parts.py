@@ -21,6 +21,7 @@ from nephoscope.report.wording import line_of, range_text
 
 P = ParamSpec("P")
 Made = TypeVar("Made")
+Item = TypeVar("Item")
 
 
 _UNSAFE = re.compile(r"[^A-Za-z0-9_-]+")
@@ -171,6 +172,15 @@ class Table:
         starts = [index for index, row in enumerate(self.rows) if row.group or index == 0]
         groups = [self.rows[start:end] for start, end in zip(starts, [*starts[1:], len(self.rows)], strict=True)]
         return [_chunk(group) for group in groups]
+
+
+def filled(
+    caption: str, rows: Iterable[Item], *columns: tuple[Column, Callable[[Item], Cell | str]], compact: bool = True
+) -> Table:
+    """A table with a row for each item: each column has its head, and what makes a cell of an item."""
+    made = [[make(item) for _, make in columns] for item in rows]
+    body = tuple(Row(tuple(cell if isinstance(cell, Cell) else Cell(cell) for cell in cells)) for cells in made)
+    return Table(caption, tuple(column for column, _ in columns), body, compact=compact)
 
 
 def _chunk(rows: tuple[Row, ...]) -> Chunk:

@@ -13,7 +13,7 @@ from nephoscope.model.rows import BenchmarkRow, Statistic
 from nephoscope.report.figures import groups, row_charts
 from nephoscope.report.figures.results import Results
 from nephoscope.report.figures.spec import coloured
-from nephoscope.report.parts import Book, Cell, Column, Figure, Row, Table, evidence_cell
+from nephoscope.report.parts import Book, Cell, Column, Figure, Table, evidence_cell, filled
 from nephoscope.report.wording import basis_text, interval_text, unit_text
 
 
@@ -63,28 +63,19 @@ def _first(rows: Sequence[PricePerformance], bases: Sequence[str]) -> PricePerfo
 
 
 def _table(book: Book, results: Results, rows: Sequence[PricePerformance], sold: PricedQuantity) -> Table:
-    columns = (
-        Column("Configuration"),
-        Column("Benchmark"),
-        Column("Basis"),
-        Column(f"$ a month per {sold.text}", numeric=True),
-        Column("Interval", numeric=True),
-        Column("$ per month", numeric=True),
+    return filled(
+        f"{results.about}: $ per {sold.text}",
+        rows,
+        (Column("Configuration"), lambda row: Cell(row.configuration, tone="name")),
+        (Column("Benchmark"), lambda row: row.benchmark),
+        (Column("Basis"), lambda row: row.basis),
+        (
+            Column(f"$ a month per {sold.text}", numeric=True),
+            lambda row: evidence_cell(book, people.money(sold.price(row)), row.trials, results.about),
+        ),
+        (Column("Interval", numeric=True), lambda row: money_interval(row, sold)),
+        (Column("$ per month", numeric=True), lambda row: people.money(row.month_usd)),
     )
-    body = tuple(
-        Row(
-            (
-                Cell(row.configuration, tone="name"),
-                Cell(row.benchmark),
-                Cell(row.basis),
-                evidence_cell(book, people.money(sold.price(row)), row.trials, results.about),
-                Cell(money_interval(row, sold)),
-                Cell(people.money(row.month_usd)),
-            )
-        )
-        for row in rows
-    )
-    return Table(f"{results.about}: $ per {sold.text}", columns, body, compact=True)
 
 
 def money_interval(row: PricePerformance, sold: PricedQuantity) -> str:
@@ -201,23 +192,16 @@ def _transfer_table(
     reached: dict[str, Statistic],
     scale: people.Scale,
 ) -> Table:
-    columns = (
-        Column("Configuration"),
-        Column("$ per run", numeric=True),
-        Column(f"Throughput, {scale.unit}", numeric=True),
-        Column("Interval", numeric=True),
+    return filled(
+        f"{row.benchmark}: transfer cost of one run, {where}",
+        [(costs[name], reached[name]) for name in names],
+        (Column("Configuration"), lambda run: Cell(run[1].configuration, tone="name")),
+        (Column("$ per run", numeric=True), lambda run: people.money(run[0])),
+        (
+            Column(f"Throughput, {scale.unit}", numeric=True),
+            lambda run: evidence_cell(
+                book, scale.number(run[1].compared), run[1].trials, f"{row.benchmark}: {run[1].configuration}"
+            ),
+        ),
+        (Column("Interval", numeric=True), lambda run: interval_text(run[1].compared, scale)),
     )
-    body = tuple(
-        Row(
-            (
-                Cell(name, tone="name"),
-                Cell(people.money(costs[name])),
-                evidence_cell(
-                    book, scale.number(reached[name].compared), reached[name].trials, f"{row.benchmark}: {name}"
-                ),
-                Cell(interval_text(reached[name].compared, scale)),
-            )
-        )
-        for name in names
-    )
-    return Table(f"{row.benchmark}: transfer cost of one run, {where}", columns, body, compact=True)

@@ -11,7 +11,17 @@ from nephoscope.model.records import Metric
 from nephoscope.model.rows import BenchmarkRow, GrowthRow
 from nephoscope.report.figures import theme
 from nephoscope.report.figures.spec import Spec, by_colour, by_counting, by_shape, data, finished, tip, upwards
-from nephoscope.report.parts import Book, Cell, Column, Figure, KeyEntry, Row, Table, evidence_cell, validity_key
+from nephoscope.report.parts import (
+    Book,
+    Cell,
+    Column,
+    Figure,
+    KeyEntry,
+    Table,
+    evidence_cell,
+    filled,
+    validity_key,
+)
 from nephoscope.report.wording import percentile_of, unit_text
 
 _HEIGHT = 230
@@ -163,27 +173,26 @@ def _dashed() -> dict[str, Any]:
 
 
 def _table(book: Book, row: BenchmarkRow, metric: Metric, rows: list[GrowthRow], scale: people.Scale) -> Table:
-    columns = (
-        Column("Group", hint="Configurations that differ only in their number of machines."),
-        Column("Machines"),
-        Column(f"Medians, {unit_text(scale)}", numeric=True),
-        Column("Exponent", numeric=True, hint="1: linear; 0: no growth. Median of all slopes on logarithmic axes."),
-        Column("Its interval", numeric=True),
-        Column("Coverage", numeric=True),
-        Column("Growth"),
+    return filled(
+        f"{row.benchmark}: {metric_title(metric)} over machines",
+        rows,
+        (
+            Column("Group", hint="Configurations that differ only in their number of machines."),
+            lambda one: Cell(one.group, tone="name"),
+        ),
+        (Column("Machines"), lambda one: ", ".join(map(str, one.machines))),
+        (
+            Column(f"Medians, {unit_text(scale)}", numeric=True),
+            lambda one: ", ".join(scale.number(median) for median in one.medians),
+        ),
+        (
+            Column("Exponent", numeric=True, hint="1: linear; 0: no growth. Median of all slopes on logarithmic axes."),
+            lambda one: evidence_cell(book, f"{one.exponent:.2f}", one.trials, f"growth of {one.group}"),
+        ),
+        (
+            Column("Its interval", numeric=True),
+            lambda one: people.MISSING if one.low is None else f"{one.low:.2f} \N{EN DASH} {one.high:.2f}",
+        ),
+        (Column("Coverage", numeric=True), lambda one: people.coverage(one.coverage)),
+        (Column("Growth"), lambda one: one.growth),
     )
-    body = tuple(
-        Row(
-            (
-                Cell(one.group, tone="name"),
-                Cell(", ".join(map(str, one.machines))),
-                Cell(", ".join(scale.number(median) for median in one.medians)),
-                evidence_cell(book, f"{one.exponent:.2f}", one.trials, f"growth of {one.group}"),
-                Cell(people.MISSING if one.low is None else f"{one.low:.2f} \N{EN DASH} {one.high:.2f}"),
-                Cell(people.coverage(one.coverage)),
-                Cell(one.growth),
-            )
-        )
-        for one in rows
-    )
-    return Table(f"{row.benchmark}: {metric_title(metric)} over machines", columns, body, compact=True)

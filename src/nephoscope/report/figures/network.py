@@ -19,7 +19,7 @@ from nephoscope.report.figures.results import courses, curves_of
 from nephoscope.report.figures.row_charts import AXIS_HEIGHT, PLOT_HEIGHT, ROW, shares
 from nephoscope.report.figures.spec import Rows, Spec, axis_note, coloured, data, finished, rows_axis, tip
 from nephoscope.report.figures.storage import curves_figure
-from nephoscope.report.parts import Book, Cell, Column, Figure, KeyEntry, Row, Table
+from nephoscope.report.parts import Book, Cell, Column, Figure, KeyEntry, Table, filled
 from nephoscope.report.tables.statistics import figure_table
 from nephoscope.report.wording import interval_row
 
@@ -377,27 +377,20 @@ def within_table(book: Book, row: BenchmarkRow, metric: Metric) -> Table | None:
     if not rows:
         return None
     scale = people.scale_for(metric.unit, [one.mean for one in rows])
-    columns = (
-        Column("Configuration"),
-        Column("Mean", numeric=True),
-        Column("Standard deviation", numeric=True, hint="Of all values together, not of the means of trials."),
-        Column("Minimum", numeric=True),
-        Column("Maximum", numeric=True),
-        Column("Values", numeric=True),
-        Column("Trials", numeric=True),
+    return filled(
+        f"{row.benchmark}: {metric_title(metric)} within trials, {scale.unit}",
+        rows,
+        (Column("Configuration"), lambda one: Cell(one.configuration, tone="name")),
+        (Column("Mean", numeric=True), lambda one: scale.number(one.mean)),
+        (
+            Column("Standard deviation", numeric=True, hint="Of all values together, not of the means of trials."),
+            lambda one: scale.number(one.deviation),
+        ),
+        (Column("Minimum", numeric=True), lambda one: scale.number(one.minimum)),
+        (Column("Maximum", numeric=True), lambda one: scale.number(one.maximum)),
+        (Column("Values", numeric=True), lambda one: people.integer(one.values)),
+        (Column("Trials", numeric=True), lambda one: people.integer(one.trials)),
     )
-    body = tuple(
-        Row(
-            (
-                Cell(one.configuration, tone="name"),
-                *(Cell(scale.number(value)) for value in (one.mean, one.deviation, one.minimum, one.maximum)),
-                Cell(people.integer(one.values)),
-                Cell(people.integer(one.trials)),
-            )
-        )
-        for one in rows
-    )
-    return Table(f"{row.benchmark}: {metric_title(metric)} within trials, {scale.unit}", columns, body, compact=True)
 
 
 def titled(row: WithinRow, scale: people.Scale) -> str:

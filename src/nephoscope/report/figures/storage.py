@@ -17,7 +17,7 @@ from nephoscope.report.figures.row_charts import Sign
 from nephoscope.report.figures.steps import best_curves, curves_by_cloud
 from nephoscope.report.figures.theme import MAX_COLOURS
 from nephoscope.report.figures.tops import tops
-from nephoscope.report.parts import Book, Cell, Column, Figure, Row, Table, configuration_key
+from nephoscope.report.parts import Book, Cell, Column, Figure, Row, Table, configuration_key, filled
 from nephoscope.report.tables.statistics import STATISTIC_COLUMNS, figure_table, statistic_cells
 from nephoscope.report.wording import basis_text, direction_text, interval_text, statistic_row, unit_text
 
@@ -276,26 +276,15 @@ def _share(book: Book, row: CostRow, sizes: dict[str, str]) -> dict[str, Any]:
 
 
 def _share_table(book: Book, rows: Sequence[CostRow]) -> Table:
-    columns = (
-        Column("Configuration"),
-        Column("Storage"),
-        Column("Basis"),
-        Column("$ per month", numeric=True),
-        Column("Share", numeric=True),
+    return filled(
+        "Storage as a share of the monthly cost",
+        rows,
+        (Column("Configuration"), lambda row: Cell(row.configuration, tone="name")),
+        (Column("Storage"), lambda row: _storage_of(book, row.configuration)),
+        (Column("Basis"), lambda row: row.basis),
+        (Column("$ per month", numeric=True), lambda row: people.money(row.month_usd)),
+        (Column("Share", numeric=True), lambda row: people.share(row.storage_share)),
     )
-    body = tuple(
-        Row(
-            (
-                Cell(row.configuration, tone="name"),
-                Cell(_storage_of(book, row.configuration)),
-                Cell(row.basis),
-                Cell(people.money(row.month_usd)),
-                Cell(people.share(row.storage_share)),
-            )
-        )
-        for row in rows
-    )
-    return Table("Storage as a share of the monthly cost", columns, body, compact=True)
 
 
 def _types_by_cloud(book: Book, rows: Sequence[Statistic]) -> Groups:

@@ -23,8 +23,8 @@ from nephoscope.report.parts import (
     Column,
     Figure,
     KeyEntry,
-    Row,
     Table,
+    filled,
     state_badge,
     trial_cell,
     validity_key,
@@ -221,30 +221,20 @@ def _levels(book: Book, row: BenchmarkRow, metric: Metric, *, per_cpu: bool = Fa
 
 def values_table(book: Book, caption: str, values: list[MeasurementRow], scale: people.Scale) -> Table:
     """The data of a chart of replicates: one row per trial, in plan order."""
-    columns = (
-        Column("Trial"),
-        Column("Configuration"),
-        Column("Block", numeric=True),
-        Column("Position", numeric=True),
-        Column("Value", numeric=True),
-        Column("State"),
+    trials = book.lookup.trials
+    return filled(
+        caption,
+        sorted(values, key=lambda value: value.position),
+        (Column("Trial"), lambda value: trial_cell(value.trial, book)),
+        (Column("Configuration"), lambda value: value.configuration),
+        (Column("Block", numeric=True), lambda value: str(value.block)),
+        (Column("Position", numeric=True), lambda value: str(value.position)),
+        (Column("Value", numeric=True), lambda value: scale.number(value.value)),
+        (
+            Column("State"),
+            lambda value: Cell(badges=(state_badge(trials[value.trial]),) if value.trial in trials else ()),
+        ),
     )
-    rows = []
-    for value in sorted(values, key=lambda value: value.position):
-        trial = book.lookup.trials.get(value.trial)
-        rows.append(
-            Row(
-                (
-                    trial_cell(value.trial, book),
-                    Cell(value.configuration),
-                    Cell(str(value.block)),
-                    Cell(str(value.position)),
-                    Cell(scale.number(value.value)),
-                    Cell(badges=(state_badge(trial),) if trial else ()),
-                )
-            )
-        )
-    return Table(caption, columns, tuple(rows), compact=True)
 
 
 def _series(book: Book, row: BenchmarkRow, metric: Metric) -> Figure | None:
@@ -296,22 +286,20 @@ def _series_points(
 
 
 def _series_table(book: Book, caption: str, values: list[MeasurementRow], scale: people.Scale, every: int) -> Table:
-    columns = (Column("Trial"), Column("Configuration"), Column("Block", numeric=True), Column("Values, by second"))
     by_trial: dict[str, list[MeasurementRow]] = {}
     for value in sorted(values, key=lambda value: (value.position, value.at_s or 0.0)):
         by_trial.setdefault(value.trial, []).append(value)
-    rows = tuple(
-        Row(
-            (
-                trial_cell(trial, book),
-                Cell(found[0].configuration),
-                Cell(str(found[0].block)),
-                Cell("  ".join(scale.number(value.value) for value in found[::every]), tone="values"),
-            )
-        )
-        for trial, found in by_trial.items()
+    return filled(
+        caption,
+        by_trial.values(),
+        (Column("Trial"), lambda rows: trial_cell(rows[0].trial, book)),
+        (Column("Configuration"), lambda rows: rows[0].configuration),
+        (Column("Block", numeric=True), lambda rows: str(rows[0].block)),
+        (
+            Column("Values, by second"),
+            lambda rows: Cell("  ".join(scale.number(value.value) for value in rows[::every]), tone="values"),
+        ),
     )
-    return Table(caption, columns, rows, compact=True)
 
 
 def order_figures(book: Book) -> list[Figure]:

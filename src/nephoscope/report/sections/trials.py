@@ -10,7 +10,7 @@ from nephoscope.model.records import Metric, VerdictKind
 from nephoscope.model.rows import MachineRow, MeasurementRow, RawFileRow, TrialRow
 from nephoscope.model.words import counted
 from nephoscope.report.figures.spec import packed
-from nephoscope.report.parts import MAX_SETS, Book, Cell, Column, Row, Table, state_badge, trial_links
+from nephoscope.report.parts import MAX_SETS, Book, Cell, Column, Row, Table, filled, state_badge, trial_links
 from nephoscope.report.sections.machines import FACTS
 
 
@@ -55,26 +55,19 @@ def exclusions_table(book: Book) -> Table | None:
             ).append(row)
     if not groups:
         return None
-    columns = (
-        Column("Benchmark"),
-        Column("Configuration"),
-        Column("State"),
-        Column("Why, and what to try"),
-        Column("Trials"),
+    return filled(
+        "Excluded trials",
+        groups.values(),
+        (Column("Benchmark"), lambda rows: rows[0].benchmark),
+        (Column("Configuration"), lambda rows: rows[0].configuration),
+        (Column("State"), lambda rows: Cell(badges=(state_badge(rows[0]),))),
+        (
+            Column("Why, and what to try"),
+            lambda rows: Cell(lines=tuple(map(str, rows[0].reasons)) or ("no reason stored",)),
+        ),
+        (Column("Trials"), lambda rows: Cell(links=trial_links([row.trial for row in rows], book))),
+        compact=False,
     )
-    rows = tuple(
-        Row(
-            (
-                Cell(found[0].benchmark),
-                Cell(found[0].configuration),
-                Cell(badges=(state_badge(found[0]),)),
-                Cell(lines=tuple(map(str, found[0].reasons)) or ("no reason stored",)),
-                Cell(links=trial_links([row.trial for row in found], book)),
-            )
-        )
-        for found in groups.values()
-    )
-    return Table("Excluded trials", columns, rows)
 
 
 def evidence_table(book: Book) -> Table | None:
