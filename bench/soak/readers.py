@@ -23,7 +23,7 @@ from tests.support.results_of_0_1 import NAMES, unpacked
 from tests.unit.prices.price_lists import AWS, AZURE, CYCLENERD, GCP, SAVINGS
 
 DATA = ROOT / "tests" / "data"
-LOADS = {"kv", "oltp-insert", "oltp-read-write", "point-select", "tpcb", "tpcc", "ycsb"}
+LOADS = {"kv", "oltp-insert", "oltp-read-only", "oltp-read-write", "point-select", "tpcb", "tpcc", "ycsb"}
 """Benchmarks whose output is what nephoscope-load writes."""
 LISTS = {
     "aws": [json.dumps(AWS), json.dumps(SAVINGS)],

@@ -27,7 +27,7 @@ pytestmark = [
 ]
 CLONE = os.environ.get("NEPHOSCOPE_COCKROACH_PARSER", "")
 MAIN = Path(__file__).parents[1] / "support" / "cockroach_grammar" / "main.go"
-WORKLOADS = ("tpcc", "point-select", "oltp-insert", "oltp-read-write", "tpcb", "kv", "ycsb")
+WORKLOADS = ("tpcc", "point-select", "oltp-insert", "oltp-read-write", "oltp-read-only", "tpcb", "kv", "ycsb")
 
 
 def of_the_load_generator() -> set[str]:

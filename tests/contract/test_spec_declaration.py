@@ -156,7 +156,7 @@ def test_plans_reserve_the_bytes_that_help_texts_name() -> None:
     assert planned_bytes("tpcc", warehouses=3) == 3 * declared_bytes("tpcc", "warehouses")
     assert planned_bytes("point-select", rows=7) == 7 * declared_bytes("point_select", "rows")
     assert planned_bytes("oltp-insert", **tables) == 21 * row == 21 * declared_bytes("oltp_read_write", "rows")
-    assert planned_bytes("oltp-read-write", **tables) == 21 * row
+    assert planned_bytes("oltp-read-write", **tables) == planned_bytes("oltp-read-only", **tables) == 21 * row
     assert planned_bytes("tpcb", scale=3) == 3 * declared_bytes("tpcb", "scale")
     assert declaration("kv", "batch")["x-operation-bytes"] == MAX_OPERATION_BYTES
     assert planned_bytes("kv", rows=7, min_block_bytes=10) == 7 * (declared_bytes("kv", "rows") + 10)

@@ -6,7 +6,7 @@ use crate::spec::{Action, PointSelectSpec, Spec, TargetSpec, TpccSpec, WorkloadS
 use crate::target::Dialect;
 use crate::workload::Trips;
 use crate::workload::kv::KvOptions;
-use crate::workload::sysbench::{Distribution, OltpInsertOptions, OltpReadWriteOptions};
+use crate::workload::sysbench::{Distribution, OltpInsertOptions, OltpReadOnlyOptions, OltpReadWriteOptions};
 use crate::workload::tpcb::TpcbOptions;
 use crate::workload::tpcc::profile::Profile;
 use crate::workload::ycsb::{Mix, YcsbOptions};
@@ -33,7 +33,7 @@ pub(super) struct SqlArgs {
     /// Branches of tpcb.
     #[arg(long, default_value_t = 1, value_parser = clap::value_parser!(u32).range(1..=21_000))]
     scale: u32,
-    /// Tables of oltp-insert and oltp-read-write.
+    /// Tables of oltp-insert, oltp-read-write and oltp-read-only.
     #[arg(long, default_value_t = 1, value_parser = clap::value_parser!(u32).range(1..))]
     tables: u32,
     /// Rows per operation of kv.
@@ -56,6 +56,7 @@ enum SqlWorkload {
     PointSelect,
     OltpInsert,
     OltpReadWrite,
+    OltpReadOnly,
     Tpcb,
     Kv,
     Ycsb,
@@ -73,6 +74,9 @@ impl SqlArgs {
             SqlWorkload::OltpInsert => OltpInsertOptions { tables, rows, distribution }.into(),
             SqlWorkload::OltpReadWrite => {
                 OltpReadWriteOptions { tables, rows, distribution, profile: Trips::default() }.into()
+            }
+            SqlWorkload::OltpReadOnly => {
+                OltpReadOnlyOptions { tables, rows, distribution, profile: Trips::default() }.into()
             }
             SqlWorkload::Tpcb => TpcbOptions { scale: self.scale, profile: Trips::default() }.into(),
             // Every core workload prepares the same statements.

@@ -3,7 +3,7 @@
 use super::options::{CommonArgs, DataArgs, DriveArgs, LoadArgs};
 use crate::spec::{Action, NullSpec, PointSelectSpec, Spec, TpccSpec, WorkloadSpec};
 use crate::workload::kv::KvOptions;
-use crate::workload::sysbench::{OltpInsertOptions, OltpReadWriteOptions};
+use crate::workload::sysbench::{OltpInsertOptions, OltpReadOnlyOptions, OltpReadWriteOptions};
 use crate::workload::tpcb::TpcbOptions;
 use crate::workload::ycsb::YcsbOptions;
 use clap::{Args, Subcommand};
@@ -22,6 +22,9 @@ pub(super) enum WorkloadCommand {
     /// Run transactions of 14 reads and 4 writes (sysbench oltp_read_write).
     #[command(subcommand)]
     OltpReadWrite(ActionCommand<OltpReadWriteOptions>),
+    /// Run transactions of 14 reads (sysbench oltp_read_only).
+    #[command(subcommand)]
+    OltpReadOnly(ActionCommand<OltpReadOnlyOptions>),
     /// Deposit money in an account through a teller of a branch (pgbench's default transaction, "TPC-B (sort of)").
     #[command(subcommand)]
     Tpcb(ActionCommand<TpcbOptions>),
@@ -45,6 +48,7 @@ impl WorkloadCommand {
             Self::PointSelect(action) => action.into_spec(),
             Self::OltpInsert(action) => action.into_spec(),
             Self::OltpReadWrite(action) => action.into_spec(),
+            Self::OltpReadOnly(action) => action.into_spec(),
             Self::Tpcb(action) => action.into_spec(),
             Self::Kv(action) => action.into_spec(),
             Self::Ycsb(action) => action.into_spec(),

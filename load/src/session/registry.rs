@@ -6,7 +6,7 @@ use crate::target::{SqlSession, TextRows};
 use crate::workload::kv::{Kv, KvData};
 use crate::workload::null::Null;
 use crate::workload::point_select::PointSelect;
-use crate::workload::sysbench::{OltpInsert, OltpReadWrite, SbtestData, Tables};
+use crate::workload::sysbench::{OltpInsert, OltpTransactions, SbtestData, Tables};
 use crate::workload::tpcb::{Tpcb, TpcbData};
 use crate::workload::tpcc::constants::{STORED_CONSTANTS_QUERY, StoredConstants};
 use crate::workload::tpcc::population::{Population, PopulationOptions};
@@ -34,6 +34,7 @@ pub fn sql_workload(spec: &Spec) -> SqlWorkload {
         WorkloadSpec::PointSelect(select) => (sbtest(1, select.rows), None),
         WorkloadSpec::OltpInsert(insert) => (sbtest(insert.tables, insert.rows), None),
         WorkloadSpec::OltpReadWrite(both) => (sbtest(both.tables, both.rows), None),
+        WorkloadSpec::OltpReadOnly(read) => (sbtest(read.tables, read.rows), None),
         WorkloadSpec::Tpcb(tpcb) => (Arc::new(TpcbData::new(tpcb.scale)), None),
         WorkloadSpec::Kv(options) => (Arc::new(KvData::new(*options, spec.seed)), None),
         WorkloadSpec::Ycsb(options) => (Arc::new(YcsbData::new(*options, spec.seed)), None),
@@ -60,7 +61,8 @@ impl SqlWorkload {
         Ok(match &self.spec.workload {
             WorkloadSpec::PointSelect(select) => Arc::new(PointSelect::new(select.rows, seed, dialect)),
             WorkloadSpec::OltpInsert(options) => Arc::new(OltpInsert::new(*options, seed, dialect)),
-            WorkloadSpec::OltpReadWrite(options) => Arc::new(OltpReadWrite::new(*options, seed, dialect)),
+            WorkloadSpec::OltpReadWrite(options) => Arc::new(OltpTransactions::read_write(*options, seed, dialect)),
+            WorkloadSpec::OltpReadOnly(options) => Arc::new(OltpTransactions::read_only(*options, seed, dialect)),
             WorkloadSpec::Tpcb(options) => Arc::new(Tpcb::new(*options, seed, dialect)),
             WorkloadSpec::Kv(options) => Arc::new(Kv::new(*options, seed, dialect)),
             WorkloadSpec::Ycsb(options) => Arc::new(Ycsb::new(*options, seed, self.spec.shard, dialect)),

@@ -64,8 +64,7 @@ impl Spec {
 
     /// Checks what a target of MySQL's protocol can do.
     fn validate_mysql(&self) -> Result<(), SpecError> {
-        let transactions =
-            matches!(self.workload, WorkloadSpec::OltpReadWrite(_) | WorkloadSpec::Tpcb(_) | WorkloadSpec::Tpcc(_));
+        let transactions = self.workload.profile().is_some();
         let one = self.target.kind != TargetKind::Mysql || !transactions || self.target.pipeline == 1;
         require(one, "target.pipeline: must be 1 for workloads of transactions: a connection has one at a time")
     }

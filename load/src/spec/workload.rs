@@ -5,7 +5,7 @@ use super::error::SpecError;
 use super::point_select::PointSelectSpec;
 use super::tpcc::TpccSpec;
 use crate::workload::kv::KvOptions;
-use crate::workload::sysbench::{OltpInsertOptions, OltpReadWriteOptions};
+use crate::workload::sysbench::{OltpInsertOptions, OltpReadOnlyOptions, OltpReadWriteOptions};
 use crate::workload::tpcb::TpcbOptions;
 use crate::workload::ycsb::YcsbOptions;
 use clap::Args;
@@ -26,6 +26,8 @@ pub enum WorkloadSpec {
     OltpInsert(OltpInsertOptions),
     /// A transaction of 14 reads and 4 writes (sysbench oltp_read_write).
     OltpReadWrite(OltpReadWriteOptions),
+    /// A transaction of 14 reads (sysbench oltp_read_only).
+    OltpReadOnly(OltpReadOnlyOptions),
     /// A deposit at a bank (pgbench's default transaction).
     Tpcb(TpcbOptions),
     /// Rows of a key and a block of bytes, read and written by key (CockroachDB's kv).
@@ -71,6 +73,12 @@ impl From<OltpReadWriteOptions> for WorkloadSpec {
     }
 }
 
+impl From<OltpReadOnlyOptions> for WorkloadSpec {
+    fn from(spec: OltpReadOnlyOptions) -> Self {
+        Self::OltpReadOnly(spec)
+    }
+}
+
 impl From<TpcbOptions> for WorkloadSpec {
     fn from(spec: TpcbOptions) -> Self {
         Self::Tpcb(spec)
@@ -97,6 +105,7 @@ impl WorkloadSpec {
             Self::PointSelect(select) => select.validate(),
             Self::OltpInsert(insert) => super::sysbench::validate(insert.tables, insert.rows),
             Self::OltpReadWrite(both) => super::sysbench::validate(both.tables, both.rows),
+            Self::OltpReadOnly(read) => super::sysbench::validate(read.tables, read.rows),
             Self::Tpcb(tpcb) => super::tpcb::validate(tpcb),
             Self::Kv(kv) => super::kv::validate(kv),
             Self::Ycsb(ycsb) => super::ycsb::validate(ycsb),
@@ -118,6 +127,7 @@ impl WorkloadSpec {
         match self {
             Self::Tpcc(tpcc) => Some(tpcc.profile.name()),
             Self::OltpReadWrite(both) => Some(both.profile.name()),
+            Self::OltpReadOnly(read) => Some(read.profile.name()),
             Self::Tpcb(tpcb) => Some(tpcb.profile.name()),
             _ => None,
         }
@@ -139,6 +149,7 @@ pub(super) fn error(json: &str) -> Option<SpecError> {
         "point_select" => of::<PointSelectSpec>(parameters),
         "oltp_insert" => of::<OltpInsertOptions>(parameters),
         "oltp_read_write" => of::<OltpReadWriteOptions>(parameters),
+        "oltp_read_only" => of::<OltpReadOnlyOptions>(parameters),
         "tpcb" => of::<TpcbOptions>(parameters),
         "kv" => of::<KvOptions>(parameters),
         "ycsb" => of::<YcsbOptions>(parameters),

@@ -34,7 +34,7 @@ impl Trips {
 /// A transaction that was drawn.
 pub(super) trait Script {
     /// How many statements it has between BEGIN and COMMIT.
-    const STATEMENTS: usize;
+    fn statements(&self) -> usize;
 
     /// Appends a statement, counted from 0.
     fn send(&self, statement: usize, batch: &mut impl SqlBatch);
@@ -57,25 +57,25 @@ impl Sender {
     }
 
     /// The statements whose answers the next reply brings: the n-th of them by its n-th `execute`.
-    pub(super) fn answered_by_next<S: Script>(&self) -> Range<usize> {
+    pub(super) fn answered_by_next(&self, script: &impl Script) -> Range<usize> {
         match self.trips {
-            Trips::Pipelined => 0..S::STATEMENTS,
-            Trips::Chatty if (1..=S::STATEMENTS).contains(&self.answered) => self.answered - 1..self.answered,
+            Trips::Pipelined => 0..script.statements(),
+            Trips::Chatty if (1..=script.statements()).contains(&self.answered) => self.answered - 1..self.answered,
             Trips::Chatty => 0..0, // BEGIN, COMMIT
         }
     }
 
     /// See [`super::Worker::step`].
-    pub(super) fn step<S: Script>(
+    pub(super) fn step(
         &mut self,
-        script: &S,
+        script: &impl Script,
         reply: Option<&impl SqlReply>,
         batch: &mut impl SqlBatch,
     ) -> Result<Step, DataError> {
         match reply {
             None => self.answered = 0,
             Some(reply) => {
-                let answered = self.answered_by_next::<S>();
+                let answered = self.answered_by_next(script);
                 for (execute, statement) in answered.enumerate() {
                     script.check(statement, reply, execute)?;
                 }
@@ -88,12 +88,12 @@ impl Sender {
         match self.trips {
             Trips::Pipelined => {
                 batch.begin();
-                (0..S::STATEMENTS).for_each(|statement| script.send(statement, batch));
+                (0..script.statements()).for_each(|statement| script.send(statement, batch));
                 batch.commit();
             }
             Trips::Chatty if self.answered == 0 => batch.begin(),
-            Trips::Chatty if self.answered <= S::STATEMENTS => script.send(self.answered - 1, batch),
-            Trips::Chatty if self.answered == S::STATEMENTS + 1 => batch.commit(),
+            Trips::Chatty if self.answered <= script.statements() => script.send(self.answered - 1, batch),
+            Trips::Chatty if self.answered == script.statements() + 1 => batch.commit(),
             Trips::Chatty => return Ok(Step::Done(Completion::Committed)),
         }
         Ok(Step::Send)

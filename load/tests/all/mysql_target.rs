@@ -50,7 +50,10 @@ fn every_workload_is_loaded_driven_and_counted() {
     for (loaded, runs) in [
         (kv(json!({})), vec![kv(json!({})), kv(json!({"batch": 7})), kv(json!({"batch": 3, "writes": "new"}))]),
         (json!({"kind": "point_select", "rows": 600}), vec![json!({"kind": "point_select", "rows": 600})]),
-        (sysbench("oltp_insert"), vec![sysbench("oltp_read_write"), sysbench("oltp_insert")]),
+        (
+            sysbench("oltp_insert"),
+            vec![sysbench("oltp_read_only"), sysbench("oltp_read_write"), sysbench("oltp_insert")],
+        ),
         (ycsb("a"), ["a", "b", "c", "d", "f"].map(ycsb).to_vec()),
         (ycsb("e"), vec![ycsb("e")]),
         (json!({"kind": "tpcb", "scale": 1}), vec![json!({"kind": "tpcb", "scale": 1})]),

@@ -87,6 +87,20 @@ fn tables_are_loaded_driven_and_counted() {
     }
 }
 
+#[test]
+fn transactions_that_only_read_leave_no_trace() {
+    let Some(server) = support::server() else { return };
+    exec(&spec("load", &server.dsn(), insert())).expect(0);
+    for (profile, trips) in [("chatty", 16), ("pipelined", 1)] {
+        let reads = read_write(json!({"kind": "oltp_read_only", "profile": profile}));
+        let ended = exec(&run(&server, reads, 150)).expect(0);
+        passes_its_audit(&ended);
+        assert_eq!(ended.finished()["round_trips"].as_u64(), Some(trips * committed(&ended)));
+        let [written @ .., scans] = statistics(&ended);
+        assert!(written == [0; 3] && scans >= 14 * committed(&ended), "{written:?} {scans}");
+    }
+}
+
 /// What the server's statistics told: rows inserted, updated and deleted, and scans.
 fn statistics(ended: &Ended) -> [u64; 4] {
     ["rows_inserted", "rows_updated", "rows_deleted", "scans"].map(|name| {

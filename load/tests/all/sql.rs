@@ -18,7 +18,15 @@ fn printed(arguments: &str) -> Vec<String> {
 #[test]
 fn each_line_of_postgresql_is_taken_by_its_parser() {
     let Some(server) = support::server() else { return };
-    for workload in ["tpcc", "point-select", "oltp-insert --tables 2", "oltp-read-write --tables 2", "tpcb", "ycsb"] {
+    for workload in [
+        "tpcc",
+        "point-select",
+        "oltp-insert --tables 2",
+        "oltp-read-write --tables 2",
+        "oltp-read-only",
+        "tpcb",
+        "ycsb",
+    ] {
         let mut connection = server.connect();
         for line in printed(&format!("--workload {workload} --part schema")) {
             connection.query(&line).unwrap_or_else(|error| panic!("{error}: {line}"));

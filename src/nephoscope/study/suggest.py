@@ -59,6 +59,7 @@ _NICKNAMES: Mapping[str, Mapping[str, str]] = {
         "tpcb": "pgbench",
         "tpcc": "benchbase hammerdb gotpc",
         "oltp-read-write": "sysbench oltp",
+        "oltp-read-only": "oltp",
         "oltp-insert": "oltp",
         "sysbench-fileio": "sysbench",
         "kv": "redisbenchmark valkeybenchmark memtier",

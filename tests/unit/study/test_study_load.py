@@ -586,15 +586,16 @@ def test_what_mariadb_is_not_driven_with_is_refused() -> None:
     assert load_study(driven, "s.toml", BENCHMARKS).configurations[0].database.system == "mariadb"
     where = r"configurations\[0\]\.database\.system: benchmark \"tpcb\", on mariadb: "
     for parameter, says in (
-        ('profile = "pipelined"', 'profile "pipelined" would commit half of a transaction'),
+        ('profile = "pipelined"', 'profile "pipelined" is not there, as an error stops nothing'),
         ('dialect = "yugabytedb"', 'dialect "yugabytedb" is one of PostgreSQL'),
         ('retry = "savepoint"', 'retry "savepoint" is CockroachDB'),
         ('prepared = "unnamed"', 'prepared "unnamed" is a choice for connection poolers'),
     ):
         with pytest.raises(StudyError, match=f"{where}{says}"):
             load_study(driven.replace('"tpcb"', f'"tpcb", parameters = {{ {parameter} }}'), "s.toml", BENCHMARKS)
-    with pytest.raises(StudyError, match='benchmark "tpcc", on mariadb: TPC-C is not there yet'):
+    with pytest.raises(StudyError, match='benchmark "tpcc", on mariadb: profile "batched" is not there'):
         load_study(text, "s.toml", BENCHMARKS)
+    assert load_study(text.replace('"tpcc"', '"tpcc", parameters = { profile = "chatty" }'), "s.toml", BENCHMARKS)
     two = driven.replace('name = "a"\n', 'name = "a"\ndatabase_machine = { count = 2 }\n')
     with pytest.raises(StudyError, match="nephoscope starts one server of mariadb: use 1 machine"):
         load_study(two, "s.toml", BENCHMARKS)

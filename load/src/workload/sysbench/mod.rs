@@ -1,5 +1,5 @@
-//! sysbench's OLTP workloads on its tables `sbtest1` to `sbtestN`: `oltp_insert` and `oltp_read_write`. Its
-//! `oltp_point_select` is [`super::point_select`].
+//! sysbench's OLTP workloads on its tables `sbtest1` to `sbtestN`: `oltp_insert`, `oltp_read_write` and
+//! `oltp_read_only`. Its `oltp_point_select` is [`super::point_select`].
 //!
 //! Nothing has a default here that decides what is measured: released versions of sysbench draw rows by `special`,
 //! later ones by `uniform`, so that a number without its distribution says little.
@@ -14,7 +14,7 @@ mod read_write;
 
 pub use data::{SbtestData, Tables};
 pub use insert::OltpInsert;
-pub use read_write::OltpReadWrite;
+pub use read_write::OltpTransactions;
 
 use super::keys::Shape;
 use super::transaction::Trips;
@@ -90,6 +90,27 @@ pub struct OltpReadWriteOptions {
     #[schemars(range(min = 1, max = MAX_ROWS), extend("x-fixture-bytes" = ROW_BYTES))]
     pub rows: u32,
     /// Distribution of the rows that statements touch.
+    #[arg(long, value_enum)]
+    pub distribution: Distribution,
+    /// How to split transactions into round trips.
+    #[arg(long, value_enum, default_value_t)]
+    #[serde(default)]
+    pub profile: Trips,
+}
+
+/// Parameters of `oltp_read_only`: keys of a spec, and options on the command line.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema, Args)]
+#[serde(deny_unknown_fields)]
+pub struct OltpReadOnlyOptions {
+    /// Number of tables.
+    #[arg(long)]
+    #[schemars(range(min = 1, max = MAX_TABLES))]
+    pub tables: u32,
+    /// Rows of each table; plan 320 bytes of disk for each.
+    #[arg(long)]
+    #[schemars(range(min = 1, max = MAX_ROWS), extend("x-fixture-bytes" = ROW_BYTES))]
+    pub rows: u32,
+    /// Distribution of the rows that statements read.
     #[arg(long, value_enum)]
     pub distribution: Distribution,
     /// How to split transactions into round trips.

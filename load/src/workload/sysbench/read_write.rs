@@ -1,8 +1,8 @@
-//! `oltp_read_write`: 18 statements between BEGIN and COMMIT, 14 that read and 4 that write.
+//! `oltp_read_write`: 18 statements between BEGIN and COMMIT, 14 that read and 4 that write; `oltp_read_only`: the 14.
 
-use super::OltpReadWriteOptions;
 use super::data::{C_BYTES, PAD_BYTES, Tables, text, write_groups};
 use super::draw::{Counts, Plan};
+use super::{Distribution, OltpReadOnlyOptions, OltpReadWriteOptions};
 use crate::target::{Dialect, SqlBatch, SqlReply, SqlRow, SqlSession, Statement, StatementId, Value};
 use crate::words::counted;
 use crate::workload::transaction::{Script, Sender, Trips};
@@ -14,8 +14,8 @@ use rand_xoshiro::Xoshiro256PlusPlus;
 use std::sync::Arc;
 
 /// The purpose of the streams that operations are drawn from.
-const CLIENT_STREAM: u64 = 0x6F_6C_74_70_02;
-const READ_WRITE: OperationId = OperationId(0);
+const CLIENT_STREAMS: [u64; 2] = [0x6F_6C_74_70_02, 0x6F_6C_74_70_03];
+const TRANSACTION: OperationId = OperationId(0);
 /// Rows of a range.
 const RANGE_ROWS: u32 = 100;
 const POINTS: usize = 10;
@@ -43,36 +43,59 @@ const UPDATE: usize = 6;
 const DELETE: usize = 7;
 const INSERT: usize = 8;
 const RANGES: usize = 4;
+const READS: usize = POINTS + RANGES;
+const WRITES: usize = 4;
 /// The tally of statements that found their row gone.
 const MISSED: &str = "rows_missed";
 
-/// The workload.
+/// The workloads.
 #[derive(Debug)]
-pub struct OltpReadWrite {
+pub struct OltpTransactions {
+    /// `oltp_read_write`, and not `oltp_read_only`.
+    writes: bool,
     plan: Arc<Plan>,
     trips: Trips,
     statements: Vec<Statement>,
     dialect: Dialect,
 }
 
-impl OltpReadWrite {
-    /// With these options.
+impl OltpTransactions {
+    /// `oltp_read_write` with these options.
     #[must_use]
-    pub fn new(options: OltpReadWriteOptions, seed: u64, dialect: Dialect) -> Self {
+    pub fn read_write(options: OltpReadWriteOptions, seed: u64, dialect: Dialect) -> Self {
         let size = Tables { count: options.tables, rows: options.rows };
-        let of_tables = |(name, sql): (&'static str, &str)| {
+        Self::new(true, size, options.distribution, options.profile, (seed, dialect))
+    }
+
+    /// `oltp_read_only` with these options.
+    #[must_use]
+    pub fn read_only(options: OltpReadOnlyOptions, seed: u64, dialect: Dialect) -> Self {
+        let size = Tables { count: options.tables, rows: options.rows };
+        Self::new(false, size, options.distribution, options.profile, (seed, dialect))
+    }
+
+    fn new(
+        writes: bool,
+        size: Tables,
+        distribution: Distribution,
+        trips: Trips,
+        (seed, dialect): (u64, Dialect),
+    ) -> Self {
+        let sent = &STATEMENTS[..if writes { STATEMENTS.len() } else { INDEX_UPDATE }];
+        let of_tables = |&(name, sql): &(&'static str, &str)| {
             let of = |table| Statement { name, sql: sql.replace('@', &format!("sbtest{table}")) };
             (1..=size.count).map(of).collect::<Vec<_>>()
         };
-        let statements = STATEMENTS.into_iter().flat_map(of_tables).collect();
-        let plan = Plan::new(size, options.distribution, CLIENT_STREAM, seed);
-        Self { plan: Arc::new(plan), trips: options.profile, statements, dialect }
+        let statements = sent.iter().flat_map(of_tables).collect();
+        let [of_both, of_reads] = CLIENT_STREAMS;
+        let plan = Plan::new(size, distribution, if writes { of_both } else { of_reads }, seed);
+        Self { writes, plan: Arc::new(plan), trips, statements, dialect }
     }
 }
 
-impl<S: SqlSession> Workload<S> for OltpReadWrite {
+impl<S: SqlSession> Workload<S> for OltpTransactions {
     fn operations(&self) -> &'static [&'static str] {
-        &["read_write"]
+        if self.writes { &["read_write"] } else { &["read_only"] }
     }
 
     fn statements(&self) -> &[Statement] {
@@ -81,7 +104,7 @@ impl<S: SqlSession> Workload<S> for OltpReadWrite {
 
     fn worker(&self, _: u32) -> Box<dyn Worker<S>> {
         let counts = Counts::new(&self.plan);
-        let hand = Hand::new(self.plan.size);
+        let hand = Hand::new(self.plan.size, self.writes);
         let sender = Sender::new(self.trips);
         Box::new(ReadWriteWorker { plan: Arc::clone(&self.plan), counts, hand, sender, missed: 0 })
     }
@@ -105,7 +128,7 @@ impl<S: SqlSession> Workload<S> for OltpReadWrite {
         vec![ServerCounter {
             name: "rows_added",
             sql: self.plan.size.count_sql(self.dialect),
-            operation: READ_WRITE,
+            operation: TRANSACTION,
             each: 0,
         }]
     }
@@ -113,8 +136,12 @@ impl<S: SqlSession> Workload<S> for OltpReadWrite {
     /// To plan a range, the server may look up its ends.
     fn effects(&self) -> Option<Effects> {
         let [once, twice] = [1, 2].map(Times::exactly);
-        let scans = Times::at_least((POINTS + RANGES + 3) as u32);
-        let each = Effect { inserted: once, updated: twice, deleted: once, ..Effect::of_reading(READ_WRITE, scans) };
+        let each = if self.writes {
+            let scans = Times::at_least(READS as u32 + 3);
+            Effect { inserted: once, updated: twice, deleted: once, ..Effect::of_reading(TRANSACTION, scans) }
+        } else {
+            Effect::of_reading(TRANSACTION, Times::at_least(READS as u32))
+        };
         let tables = self.plan.size.names().collect();
         Some(Effects { tables, each: vec![each], missed: Some(MISSED) })
     }
@@ -131,12 +158,12 @@ struct ReadWriteWorker {
 impl<S: SqlSession> Worker<S> for ReadWriteWorker {
     fn draw(&mut self, client: u32, turn: u64) -> OperationId {
         self.hand.draw(&self.plan, &mut self.counts, &mut self.plan.stream(client, turn));
-        READ_WRITE
+        TRANSACTION
     }
 
     fn step(&mut self, reply: Option<&S::Reply>, batch: &mut S::Request) -> Result<Step, DataError> {
         if let Some(reply) = reply {
-            let answered = self.sender.answered_by_next::<Hand>();
+            let answered = self.sender.answered_by_next(&self.hand);
             let missed = |statement: &usize| self.hand.misses(*statement, reply, statement - answered.start);
             self.missed += answered.clone().filter(missed).count() as u64;
         }
@@ -162,6 +189,7 @@ struct RowAddress {
 /// The transaction that was drawn.
 struct Hand {
     size: Tables,
+    writes: bool,
     /// All of one table.
     points: [RowAddress; POINTS],
     /// Each begins here.
@@ -177,10 +205,11 @@ struct Hand {
 }
 
 impl Hand {
-    fn new(size: Tables) -> Self {
+    fn new(size: Tables, writes: bool) -> Self {
         let nowhere = RowAddress::default();
         Self {
             size,
+            writes,
             points: [nowhere; POINTS],
             ranges: [nowhere; RANGES],
             index_update: nowhere,
@@ -202,6 +231,9 @@ impl Hand {
         for range in &mut self.ranges {
             *range = place();
         }
+        if !self.writes {
+            return;
+        }
         self.index_update = place();
         self.update = place();
         self.replaced = place();
@@ -213,13 +245,12 @@ impl Hand {
 
     /// Which of [`STATEMENTS`] has this place in the transaction, and which row it is about.
     fn at(&self, statement: usize) -> (usize, RowAddress) {
-        const BEHIND_POINTS: usize = POINTS + RANGES;
         match statement {
             point @ 0..POINTS => (POINT, self.points[point]),
-            range @ POINTS..BEHIND_POINTS => (SIMPLE_RANGE + range - POINTS, self.ranges[range - POINTS]),
-            BEHIND_POINTS => (INDEX_UPDATE, self.index_update),
-            other if other == BEHIND_POINTS + 1 => (UPDATE, self.update),
-            other if other == BEHIND_POINTS + 2 => (DELETE, self.replaced),
+            range @ POINTS..READS => (SIMPLE_RANGE + range - POINTS, self.ranges[range - POINTS]),
+            READS => (INDEX_UPDATE, self.index_update),
+            other if other == READS + 1 => (UPDATE, self.update),
+            other if other == READS + 2 => (DELETE, self.replaced),
             _ => (INSERT, self.replaced),
         }
     }
@@ -236,7 +267,9 @@ impl Hand {
 }
 
 impl Script for Hand {
-    const STATEMENTS: usize = POINTS + RANGES + 4;
+    fn statements(&self) -> usize {
+        if self.writes { READS + WRITES } else { READS }
+    }
 
     fn send(&self, statement: usize, batch: &mut impl SqlBatch) {
         let (kind, RowAddress { table, id }) = self.at(statement);

@@ -67,9 +67,17 @@ fn texts_have_sysbenchs_shape() {
     assert_eq!((c.len(), pad.len()), (119, 59));
 }
 
-fn read_write(distribution: Distribution) -> OltpReadWrite {
-    OltpReadWrite::new(
+fn read_write(distribution: Distribution) -> OltpTransactions {
+    OltpTransactions::read_write(
         OltpReadWriteOptions { tables: 3, rows: 1_000, distribution, profile: Trips::Chatty },
+        7,
+        Dialect::Postgres,
+    )
+}
+
+fn read_only(distribution: Distribution) -> OltpTransactions {
+    OltpTransactions::read_only(
+        OltpReadOnlyOptions { tables: 3, rows: 1_000, distribution, profile: Trips::Chatty },
         7,
         Dialect::Postgres,
     )
@@ -99,8 +107,8 @@ fn named(lines: Vec<AuditLine>) -> BTreeMap<String, AuditLine> {
 #[test]
 fn the_audit_passes_every_distribution() {
     for distribution in DISTRIBUTIONS {
-        let workloads: [(&dyn Workload, u64, u64); 2] =
-            [(&read_write(distribution), 8, 18), (&insert(distribution), 1, 1)];
+        let workloads: [(&dyn Workload, u64, u64); 3] =
+            [(&read_write(distribution), 8, 18), (&read_only(distribution), 5, 14), (&insert(distribution), 1, 1)];
         for (workload, tables, rows) in workloads {
             let lines = named(workload.audit(4, &drawn(workload, 500)));
             assert_eq!((lines["tables"].draws, lines["row_ranks"].draws), (2_000 * tables, 2_000 * rows));
@@ -120,6 +128,9 @@ fn statements_are_prepared_for_every_table() {
         (texts[1], texts[26]),
         ("SELECT c FROM sbtest2 WHERE id = $1", "INSERT INTO sbtest3 (id, k, c, pad) VALUES ($1, $2, $3, $4)",)
     );
+    let workload: &dyn Workload = &read_only(Distribution::Uniform);
+    assert!(workload.statements().iter().all(|statement| statement.sql.starts_with("SELECT ")));
+    assert_eq!(workload.statements().len(), 5 * 3);
     let workload: &dyn Workload = &insert(Distribution::Uniform);
     assert_eq!(workload.statements().len(), 3);
 }

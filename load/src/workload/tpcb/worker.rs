@@ -86,7 +86,9 @@ struct Deposit {
 }
 
 impl Script for Deposit {
-    const STATEMENTS: usize = STATEMENTS.len();
+    fn statements(&self) -> usize {
+        STATEMENTS.len()
+    }
 
     fn send(&self, statement: usize, batch: &mut impl SqlBatch) {
         let [aid, tid, bid, delta] = [self.aid, self.tid, self.bid, self.delta].map(Value::I32);

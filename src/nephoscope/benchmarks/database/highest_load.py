@@ -16,7 +16,7 @@ from typing_extensions import override
 from nephoscope.benchmarks.base import Benchmark, Ended, Needs, RawOutput, Site
 from nephoscope.benchmarks.calibrations import OwnCalibrations
 from nephoscope.benchmarks.database.kv import Kv
-from nephoscope.benchmarks.database.oltp import OltpInsert, OltpReadWrite
+from nephoscope.benchmarks.database.oltp import OltpInsert, OltpReadOnly, OltpReadWrite
 from nephoscope.benchmarks.database.point_select import PointSelect
 from nephoscope.benchmarks.database.tpcb import Tpcb
 from nephoscope.benchmarks.database.ycsb import Ycsb
@@ -38,7 +38,7 @@ from nephoscope.model.seeds import derive_seed
 from nephoscope.model.subjects import DatabaseLoad, Subject
 
 WORKLOADS: dict[str, LoadBenchmark] = {
-    one.name: one for one in (PointSelect(), OltpInsert(), OltpReadWrite(), Tpcb(), Kv(), Ycsb())
+    one.name: one for one in (PointSelect(), OltpInsert(), OltpReadWrite(), OltpReadOnly(), Tpcb(), Kv(), Ycsb())
 }
 """Benchmarks whose workload can be driven at a rate."""
 _VERSIONS = {PointSelect.name: 2}

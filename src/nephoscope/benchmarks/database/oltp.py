@@ -1,4 +1,4 @@
-"""sysbench's `oltp_insert` and `oltp_read_write`, run by our load generator on sysbench's tables.
+"""sysbench's `oltp_insert`, `oltp_read_write` and `oltp_read_only`, run by our load generator on sysbench's tables.
 
 Released versions of sysbench choose rows with the distribution `special`, later ones with `uniform`: here it is a
 parameter, and the notes of every report state it.
@@ -29,8 +29,8 @@ class OltpInsertParameters(PacedParameters):
     )
 
 
-class OltpReadWriteParameters(PacedParameters):
-    """Parameters of `oltp-read-write`."""
+class _TransactionParameters(PacedParameters):
+    """What both kinds of transactions have."""
 
     tables: int = Field(default=10, ge=1, le=1_000)
     rows: int = Field(default=100_000, ge=1, le=2_000_000_000, description="of each table")
@@ -43,8 +43,16 @@ class OltpReadWriteParameters(PacedParameters):
     )
 
 
+class OltpReadWriteParameters(_TransactionParameters):
+    """Parameters of `oltp-read-write`."""
+
+
+class OltpReadOnlyParameters(_TransactionParameters):
+    """Parameters of `oltp-read-only`."""
+
+
 class _Oltp(PacedLoadBenchmark):
-    """What both share."""
+    """What all share."""
 
     operation: ClassVar[str]
 
@@ -86,7 +94,34 @@ class OltpInsert(_Oltp):
         return [parameters.pace_note("inserts"), self._tables_note(parameters)]
 
 
-class OltpReadWrite(_Oltp):
+class _Transactions(_Oltp):
+    """What both kinds of transactions share."""
+
+    main_rate = ended_per_s("transactions")
+    workload_of: ClassVar[type[load_spec.OltpReadWriteWorkload | load_spec.OltpReadOnlyWorkload]]
+    sysbench_trips: ClassVar[int]
+
+    @override
+    def data_set(self, parameters: Any) -> load_spec.AnyWorkload:
+        """Does not depend on what is drawn later."""
+        return self.workload_of(tables=parameters.tables, rows=parameters.rows, distribution="uniform")
+
+    @override
+    def workload(self, parameters: Any, clients: Any) -> load_spec.AnyWorkload:
+        driven = {"distribution": parameters.distribution, "profile": parameters.profile}
+        return self.data_set(parameters).model_copy(update=driven)
+
+    @override
+    def notes(self, parameters: Any) -> list[str]:
+        trips = self.sysbench_trips
+        sent = {
+            "chatty": f"{trips} round trips per transaction, like sysbench.",
+            "pipelined": f"1 round trip per transaction, while sysbench has {trips}: not comparable with its numbers.",
+        }
+        return [parameters.pace_note("transactions"), self._tables_note(parameters), sent[parameters.profile]]
+
+
+class OltpReadWrite(_Transactions):
     """See the module's text."""
 
     name = "oltp-read-write"
@@ -95,22 +130,18 @@ class OltpReadWrite(_Oltp):
     parameters = OltpReadWriteParameters
     kinds = MappingProxyType({"write": ("read_write",)})
     operation = "read_write"
-    main_rate = ended_per_s("transactions")
+    workload_of = load_spec.OltpReadWriteWorkload
+    sysbench_trips = 20
 
-    @override
-    def data_set(self, parameters: Any) -> load_spec.OltpReadWriteWorkload:
-        """Does not depend on what is drawn later."""
-        return load_spec.OltpReadWriteWorkload(tables=parameters.tables, rows=parameters.rows, distribution="uniform")
 
-    @override
-    def workload(self, parameters: Any, clients: Any) -> load_spec.OltpReadWriteWorkload:
-        driven = {"distribution": parameters.distribution, "profile": parameters.profile}
-        return self.data_set(parameters).model_copy(update=driven)
+class OltpReadOnly(_Transactions):
+    """See the module's text."""
 
-    @override
-    def notes(self, parameters: Any) -> list[str]:
-        sent = {
-            "chatty": "20 round trips per transaction, like sysbench.",
-            "pipelined": "1 round trip per transaction, while sysbench has 20: not comparable with its numbers.",
-        }
-        return [parameters.pace_note("transactions"), self._tables_note(parameters), sent[parameters.profile]]
+    name = "oltp-read-only"
+    version = 1
+    title = "Reads in transactions (sysbench oltp_read_only)"
+    parameters = OltpReadOnlyParameters
+    kinds = MappingProxyType({"read": ("read_only",)})
+    operation = "read_only"
+    workload_of = load_spec.OltpReadOnlyWorkload
+    sysbench_trips = 16

@@ -172,6 +172,16 @@ class OltpReadWriteWorkload(Concise):
     profile: Trips = Field(default="chatty", description="chatty: a statement a round trip; pipelined: a transaction")
 
 
+class OltpReadOnlyWorkload(Concise):
+    """A transaction of 14 statements that read (sysbench oltp_read_only)."""
+
+    kind: Literal["oltp_read_only"] = "oltp_read_only"
+    tables: int = Field(ge=1, le=1_000)
+    rows: int = Field(ge=1, le=_MAX_INT4, description="of each table")
+    distribution: SysbenchDistribution = Field(description="which row a statement is about")
+    profile: Trips = Field(default="chatty", description="chatty: a statement a round trip; pipelined: a transaction")
+
+
 class TpcbWorkload(Concise):
     """A deposit for an account, by a teller, at a branch (pgbench's default transaction, "TPC-B (sort of)")."""
 
@@ -213,6 +223,7 @@ AnyWorkload = (
     | PointSelectWorkload
     | OltpInsertWorkload
     | OltpReadWriteWorkload
+    | OltpReadOnlyWorkload
     | TpcbWorkload
     | KvWorkload
     | YcsbWorkload

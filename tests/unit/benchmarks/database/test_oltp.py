@@ -6,7 +6,14 @@ from typing import Any
 
 import pytest
 
-from nephoscope.benchmarks.database.oltp import OltpInsert, OltpInsertParameters, OltpReadWrite, OltpReadWriteParameters
+from nephoscope.benchmarks.database.oltp import (
+    OltpInsert,
+    OltpInsertParameters,
+    OltpReadOnly,
+    OltpReadOnlyParameters,
+    OltpReadWrite,
+    OltpReadWriteParameters,
+)
 from nephoscope.benchmarks.database.tpcb import Tpcb, TpcbParameters
 from nephoscope.benchmarks.load import output as load_output
 from nephoscope.benchmarks.load.benchmark import LoadBenchmark
@@ -92,6 +99,9 @@ def test_notes_say_what_is_drawn_and_how_it_is_sent() -> None:
         "1 table of 1,000 rows each, chosen by sysbench's distribution special.",
         "20 round trips per transaction, like sysbench.",
     ]
+    reads = OltpReadOnlyParameters(**chatty.model_dump())
+    assert OltpReadOnly().notes(reads)[2] == "16 round trips per transaction, like sysbench."
+    assert OltpReadOnly().workload(reads, None).kind == "oltp_read_only"
     assert Tpcb().notes(TPCB)[1] == "1 branch; 7 round trips per transaction, like pgbench."
 
 
