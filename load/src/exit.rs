@@ -24,7 +24,7 @@ pub enum ExitCode {
     TargetLost = 6,
     /// More operations failed than `max_failed_percent` allows; the data is complete.
     TooManyFailed = 7,
-    /// The load generator itself stood still (stopped, frozen or suspended); the data is complete.
+    /// The load generator itself stood still (stopped, frozen, or paused with its machine); the data is complete.
     StoodStill = 8,
     /// Stopped by a signal, or the reader of the output exited.
     Interrupted = 130,

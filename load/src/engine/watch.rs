@@ -4,6 +4,8 @@
 //! What it lost beyond its sleep has an explanation, or none. It ran (CPU time), it was ready and did not get a CPU
 //! (run queue), its quota of CPU time was used up, or the hypervisor took the CPU (steal): then the machine was busy,
 //! and the generator late. None of these: the process was stopped by a signal, frozen, or suspended with its machine.
+//! The host of a virtual machine may pause it, too, and need not call that steal: on one of two CPUs, threads that
+//! nothing can delay woke 18 ms late on both at once, without a tick of it.
 //!
 //! The coordinator alone cannot know, since it also waits for whoever reads its output. So every thread that drives is
 //! a witness: it never sleeps longer than 20 ms and waits for nothing else. Only if all were silent did the process

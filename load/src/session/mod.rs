@@ -353,8 +353,8 @@ fn judge_gaps(gaps: &[Gap]) -> Result<(), Failure> {
     let Some(first) = stops.next() else { return Ok(()) };
     let all_s = first.length_s + stops.map(|gap| gap.length_s).sum::<f64>();
     let message = format!(
-        "the load generator stood still for {all_s:.2} s, from {:.1} s after its start on: it was stopped, frozen or \
-         suspended; run again, and leave it alone",
+        "the load generator stood still for {all_s:.2} s, from {:.1} s after its start on: it was stopped or frozen, \
+         or its machine was suspended, or paused by its host; run again, and leave it alone",
         first.at_s
     );
     Err(Failure::new(ExitCode::StoodStill, message))

@@ -10,11 +10,13 @@ takes most of the time (a slow network, few connections, a point select on a nea
 times faster, and the generator idles in both: this is reported, but does not decide.
 """
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from dataclasses import dataclass
 
 from nephoscope.checks.thresholds import (
     CALIBRATION,
+    GENERATOR_STOP,
+    GENERATOR_STOPS,
     PACING_ERROR,
     QUEUED_WHILE_IDLE,
     RUN_QUEUE,
@@ -26,7 +28,7 @@ from nephoscope.checks.thresholds import (
 )
 from nephoscope.checks.verdicts import invalid, percent, unknown, valid
 from nephoscope.model.events import Event
-from nephoscope.model.records import CO_LOCATED, Evidence, GeneratorGap, Saturation, Verdict
+from nephoscope.model.records import CO_LOCATED, Evidence, Saturation, Verdict
 
 _MILLISECONDS_PER_SECOND = 1000
 
@@ -47,7 +49,9 @@ class GeneratorBound:
 
     name = "generator-bound"
     text = (
-        "Rejects a trial whose load generator was stopped, frozen or suspended, was the limit or was late: a thread "
+        f"Rejects a trial whose load generator stood still for {GENERATOR_STOP.words} at once or {GENERATOR_STOPS.percent} "
+        "of the measurement in all (it was stopped or frozen, or its machine was paused; shorter stops are events), was "
+        "the limit or was late: a thread "
         f"more than {THREAD_BUSY.percent} busy in any second; calibrated (with a thread that busy) at less than "
         f"{CALIBRATION.value:g} times the trial's round trips; throttled in over {THROTTLED.percent} of periods, "
         "unless by the quota of an emulated machine; and, except on CPUs shared with the server, where this is only "
@@ -63,8 +67,8 @@ class GeneratorBound:
         if evidence.operations is None:
             return None
         seen = evidence.operations.saturation
-        stop = stop_of(seen.gaps) if seen else None
-        if stop is not None:
+        stop = stop_of(seen) if seen else None
+        if seen and stop and _too_long(seen):
             return invalid(self.name, f"{stop.clause}: {_STOPPED}", stop)
         if seen is None or seen.thread_cpu_share is None:
             return unknown(self.name, "the load generator did not report how busy its threads were")
@@ -86,6 +90,8 @@ class GeneratorBound:
         shared = [sign.said for sign in signs if sign.over and not sign.judged]
         if shared:
             told.append(f"{shares}, so only reported: {', '.join(shared)}")
+        if stop:
+            return valid(self.name, "; ".join([*told, stop.clause, *_warnings(seen)]), stop)
         return valid(self.name, "; ".join([*told, *_warnings(seen)]))
 
 
@@ -99,22 +105,30 @@ def _where_shared(evidence: Evidence) -> str:
     return "emulated on the same CPUs" if evidence.emulated and clients & servers else ""
 
 
-_STOPPED = "it was stopped, frozen or suspended, and no server is measured meanwhile"
+_STOPPED = "it was stopped or frozen, or its machine was suspended or paused, and no server is measured meanwhile"
 
 
-def stop_of(gaps: Sequence[GeneratorGap]) -> Event | None:
+def stop_of(seen: Saturation) -> Event | None:
     """The times in which it was stopped; None: it was not."""
-    stops = [gap for gap in gaps if gap.kind == "stopped"]
+    stops = [gap for gap in seen.gaps if gap.kind == "stopped"]
     if not stops:
         return None
     first_s, length_s = min(gap.at_s for gap in stops), sum(gap.length_s for gap in stops)
-    return Event("stop", len(stops), first_s=first_s, length_s=length_s)
+    cost = None if seen.measured_s is None else min(1.0, length_s / seen.measured_s)
+    return Event("stop", len(stops), first_s=first_s, length_s=length_s, cost=cost)
+
+
+def _too_long(seen: Saturation) -> bool:
+    """Whether its stops change what is measured; see `GENERATOR_STOPS`."""
+    stops_s = [gap.length_s for gap in seen.gaps if gap.kind == "stopped"]
+    most_s = 0.0 if seen.measured_s is None else GENERATOR_STOPS.value * seen.measured_s
+    return bool(stops_s) and (max(stops_s) >= GENERATOR_STOP.value or sum(stops_s) > most_s)
 
 
 def signs_of_saturation(seen: Saturation, *, co_located: bool) -> list[str]:
     """Signs that the load generator was the limit, in words, as far as its own output shows them; pure."""
-    stop = stop_of(seen.gaps)
-    if stop is not None:
+    stop = stop_of(seen)
+    if stop is not None and _too_long(seen):
         return [f"{stop.clause}: {_STOPPED}"]
     return [f"{sign.said} ({sign.limit})" for sign in _signs(seen, co_located=co_located) if sign.over and sign.judged]
 

@@ -11,6 +11,9 @@ from nephoscope.model.events import Event
 from nephoscope.model.records import UNENCRYPTED, Evidence, Requirement, Verdict
 from nephoscope.model.words import counted
 
+_STOOD_STILL = 8
+"""The load generator's own code for that."""
+
 
 class LoadExit:
     """The load generator's own verdict on its interval."""
@@ -18,7 +21,7 @@ class LoadExit:
     name = "generator-exit"
     text = (
         "Rejects a trial whose load generator did not exit with 0 (rate not kept, target lost, isolation level other "
-        "than requested, interrupted)."
+        "than requested, interrupted). Whether it stood still (8) for too long is for `generator-bound` to say."
     )
 
     def __call__(self, evidence: Evidence) -> Verdict | None:
@@ -34,6 +37,9 @@ class LoadExit:
             encryption = evidence.operations.encryption
             tls = f"; sessions were encrypted: {encryption}" if encryption not in {None, UNENCRYPTED} else ""
             return valid(self.name, f"exited with 0{level}{pooler}{tls}")
+        seen = evidence.operations.saturation
+        if code == _STOOD_STILL and seen and any(gap.kind == "stopped" for gap in seen.gaps):
+            return valid(self.name, f"exited with {code}, as it noticed that it had stood still")
         return invalid(self.name, f"exited with {code}: {message or 'no message'}")
 
 

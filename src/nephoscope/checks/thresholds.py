@@ -192,6 +192,19 @@ CLOCK_STEP = Threshold(
     "disciplined moves both clocks alike; the sampler reads them microseconds apart, unless it has to wait for a CPU",
     words="0.25 s",
 )
+GENERATOR_STOP = Threshold(
+    0.5,
+    "at once, in which the load generator itself stood still",
+    "a stop so long shows in any series of seconds",
+    is_share=False,
+    words="0.5 s",
+)
+GENERATOR_STOPS = Threshold(
+    0.005,
+    "of the measurement interval, in which the load generator itself stood still",
+    "half of what lies beyond p99, the highest percentile that is compared, and a third of the default margin of a "
+    "tie: hosts pause virtual machines for a twentieth of a second, which decides nothing in a minute",
+)
 THREAD_BUSY = Threshold(
     0.80,
     "of the wall time of a thread of the load generator, in any second of the measurement interval",
@@ -267,6 +280,8 @@ THRESHOLDS: dict[str, Threshold] = {
     "dips-cost": DIPS_COST,
     "idle": IDLE,
     "sampler-gap": SAMPLER_GAP,
+    "generator-stop": GENERATOR_STOP,
+    "generator-stops": GENERATOR_STOPS,
     "series-length": SERIES_LENGTH,
     "cache-latency": CACHE_LATENCY,
     "device-bandwidth": DEVICE_BANDWIDTH,

@@ -4,12 +4,16 @@ from dataclasses import dataclass, fields
 from typing import Literal, Self, get_args
 
 from nephoscope.model.numbers import duration, share
+from nephoscope.model.units import MS_PER_SECOND
 from nephoscope.model.words import counted
 from nephoscope.model.written import Written
 
 Kind = Literal["stall", "dips", "stop", "lost-connections"]
 """stall: nothing was completed; dips: less than half of the usual rate was; stop: the load generator itself stood
 still; lost-connections: they were made again."""
+
+_IN_MS = 0.1
+"""Seconds below which a length is shown in milliseconds."""
 
 
 @dataclass(frozen=True)
@@ -54,7 +58,7 @@ class Event(Written):
     def _what(self) -> str:
         if self.kind == "lost-connections":
             return f"{counted(self.times, 'connection')} {'was' if self.times == 1 else 'were'} lost and made again"
-        took = f"for {duration(self.length_s)}"
+        took = f"for {_length(self.length_s)}"
         if self.times > 1:
             took = f"{self.times:,} times, {took} together"
         return {
@@ -62,3 +66,8 @@ class Event(Written):
             "dips": f"less than half of the usual rate was completed {took}",
             "stop": f"the load generator stood still {took}",
         }[self.kind]
+
+
+def _length(seconds: float | None) -> str:
+    """'2 s', and '58 ms' of what a tenth of a second does not tell."""
+    return f"{seconds * MS_PER_SECOND:.0f} ms" if seconds and seconds < _IN_MS else duration(seconds)

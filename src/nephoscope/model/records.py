@@ -425,7 +425,8 @@ class GeneratorGap(Frozen):
     """A time in which the load generator itself did nothing although it wanted to."""
 
     kind: Literal["stopped", "delayed"] = Field(
-        description="stopped by a signal, frozen or suspended; or delayed: it was ready, and others had the CPU"
+        description="stopped by a signal, frozen, or suspended or paused with its machine; or delayed: it was ready, "
+        "and others had the CPU"
     )
     at_s: float = Field(description="when it was last seen at work, since the load started")
     length_s: float = Field(ge=0)
@@ -453,6 +454,7 @@ class Saturation(Frozen):
     retransmitted_segments: int | None
     dropped_packets: int | None
     gaps: list[GeneratorGap] = Field(default=[], description="in which the generator itself did nothing")
+    measured_s: float | None = Field(default=None, description="length of the interval; null: an earlier version's")
     round_trips_per_s: float
     calibration_per_s: float | None = Field(
         description="empty round trips per second on the same number of connections, before the trial"

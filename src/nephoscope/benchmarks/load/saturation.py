@@ -64,6 +64,7 @@ def saturation(output: LoadOutput, calibration: LoadOutput | None) -> Saturation
         retransmitted_segments=sum(row.retransmitted_segments for row in seen) if seen else None,
         dropped_packets=sum(row.dropped_packets for row in seen) if seen else None,
         gaps=output.finished.gaps,
+        measured_s=measured_s,
         round_trips_per_s=_round_trips_per_s(output),
         calibration_per_s=None if calibration is None else _round_trips_per_s(calibration),
         calibration_thread_cpu_share=None if calibration is None else _most_busy(calibration.measured),
