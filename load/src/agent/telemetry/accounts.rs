@@ -17,6 +17,8 @@ use std::path::{Path, PathBuf};
 /// followed by lines without one, so that the sampler stays below the limit of the check `sampler-cost` (0.5 %) with
 /// thousands of processes too.
 const AFFORDED: f64 = 0.0015;
+/// Numbers of processes that are tried before all processes are listed again.
+const MOST_TRIED: i32 = 200;
 /// The loudest processes of an interval that are written.
 const LOUDEST: usize = 10;
 /// An ended process whose parent did not get its time; less than this is rounding.
@@ -85,6 +87,9 @@ pub struct Accounts {
     others: HashMap<i32, Process>,
     used: Counts,
     forks: Option<u64>,
+    last_pid: Option<i32>,
+    /// Numbers that were tried since all processes were listed.
+    tried: i32,
     before: Option<Before>,
     own_due_s: f64,
     others_read_s: f64,
@@ -105,6 +110,8 @@ pub struct Machine {
     pub busy: u64,
     /// Processes and threads started since boot.
     pub forks: Option<u64>,
+    /// The number of the newest of them, where this program is; read after the others.
+    pub last_pid: Option<i32>,
 }
 
 impl Accounts {
@@ -125,13 +132,15 @@ impl Accounts {
             others: HashMap::new(),
             used: Counts::default(),
             forks: None,
+            last_pid: None,
+            tried: 0,
             before: None,
             own_due_s: at_s,
             others_read_s: at_s,
             others_due_s: at_s,
             trial,
         };
-        accounts.find_new(true);
+        accounts.find_new(true, None);
         let group = match &accounts.trial {
             Trial::Group(folder) => Group::at(folder.clone(), ticks_per_s),
             Trial::Parent | Trial::Jobs(_) => {
@@ -150,7 +159,7 @@ impl Accounts {
         let began_s = process_cpu_s();
         if self.forks.is_none() || self.forks != machine.forks {
             self.forks = machine.forks;
-            self.find_new(false);
+            self.find_new(false, machine.last_pid);
         }
         let complete = self.read_ours();
         let middle_s = process_cpu_s();
@@ -222,12 +231,8 @@ impl Accounts {
 
     /// Every process that was not there at the last call is the trial's or another one's. `first`: they were there
     /// before the first reading, so their time until now does not count.
-    fn find_new(&mut self, first: bool) {
-        let there: HashSet<i32> = process::all(&self.proc).into_iter().collect();
-        self.stats.retain(|pid| there.contains(&pid));
-        if self.group.is_some() {
-            self.ours.retain(|pid, _| there.contains(pid));
-        }
+    fn find_new(&mut self, first: bool, last_pid: Option<i32>) {
+        let there = self.maybe_new(last_pid);
         let mut new: HashMap<i32, Process> = HashMap::new();
         if self.join_jobs() {
             // A job may have been seen before the file that names its session, and before it had that session.
@@ -242,7 +247,7 @@ impl Accounts {
             if self.ours.contains_key(&pid) || self.others.contains_key(&pid) || new.contains_key(&pid) {
                 continue;
             }
-            if let Some(mut process) = self.stats.read(pid, Process::parse) {
+            if let Some(mut process) = self.stats.read(pid, Process::parse).filter(|process| !process.is_thread) {
                 if !first {
                     (process.own, process.reaped) = (Counts::default(), Counts::default());
                 }
@@ -251,6 +256,26 @@ impl Accounts {
         }
         self.take_ours(&mut new);
         self.others.extend(new);
+    }
+
+    /// Numbers of the processes that may be new: those that were given out since the last call, if they are few, or of
+    /// all that are there. Opening one costs a hundredth of a list of all.
+    fn maybe_new(&mut self, last_pid: Option<i32>) -> Vec<i32> {
+        let before = std::mem::replace(&mut self.last_pid, last_pid);
+        if let Some((before, last)) = before.zip(last_pid).filter(|(before, last)| before <= last) {
+            self.tried = self.tried.saturating_add(last - before);
+            if self.tried <= MOST_TRIED {
+                return (before + 1..=last).collect();
+            }
+        }
+        self.tried = 0;
+        let there = process::all(&self.proc);
+        let is_there: HashSet<i32> = there.iter().copied().collect();
+        self.stats.retain(|pid| is_there.contains(&pid));
+        if self.group.is_some() {
+            self.ours.retain(|pid, _| is_there.contains(pid));
+        }
+        there
     }
 
     /// Moves those of the trial out of `new`, until no more are found: parents may come after their children.
@@ -425,9 +450,13 @@ mod tests {
     const KERNEL_FLAGS: u64 = 0x0020_0000;
 
     fn at(accounts: &mut Accounts, second: u32, busy: u64) -> Used {
+        with_numbers_until(None, accounts, second, busy)
+    }
+
+    fn with_numbers_until(last_pid: Option<i32>, accounts: &mut Accounts, second: u32, busy: u64) -> Used {
         // However slow the machine of the test is, a reading is affordable.
         (accounts.own_due_s, accounts.others_due_s) = (0.0, 0.0);
-        accounts.read(f64::from(second), Machine { busy, forks: Some(u64::from(second)) }).unwrap()
+        accounts.read(f64::from(second), Machine { busy, forks: Some(u64::from(second)), last_pid }).unwrap()
     }
 
     #[test]
@@ -446,6 +475,26 @@ mod tests {
         files.put(11, 10, 11, 80, 60); // 12 used 30 until it ended, children that nobody saw 30
         let used = at(&mut accounts, 2, 90);
         assert_eq!((used.user_us, used.complete), (900_000, true));
+    }
+
+    #[test]
+    fn new_processes_are_found_by_the_numbers_given_out_and_in_a_list_where_these_began_anew_or_are_many() {
+        let files = Files::new("numbers");
+        files.put(10, 1, 5, 0, 0);
+        let mut accounts = files.open(Trial::Parent);
+        let mut used_until = |last_pid, second| with_numbers_until(Some(last_pid), &mut accounts, second, 0).user_us;
+        assert_eq!(used_until(20, 0), 0);
+        files.put(22, 10, 22, 30, 0);
+        files.put(23, 10, 23, 40, 0);
+        let thread = files.0.join("23/stat");
+        let ends_with = format!("{} -1\n", " 0".repeat(15));
+        fs::write(&thread, fs::read_to_string(&thread).unwrap() + &ends_with).unwrap();
+        assert_eq!(used_until(21, 1), 0, "22 got its number after that was asked");
+        assert_eq!(used_until(25, 2), 300_000, "23 is a thread");
+        files.put(7, 10, 7, 50, 0);
+        assert_eq!(used_until(7, 3), 800_000);
+        files.put(9, 10, 9, 20, 0);
+        assert_eq!(used_until(9 + MOST_TRIED, 4), 1_000_000);
     }
 
     #[test]
@@ -540,7 +589,7 @@ mod tests {
         files.put(10, 1, 5, 0, 0);
         let mut accounts = files.open(Trial::Parent);
         accounts.own_due_s = 3.0;
-        assert!(accounts.read(2.0, Machine { busy: 0, forks: None }).is_none());
-        assert!(accounts.read(3.0, Machine { busy: 0, forks: None }).is_some());
+        assert!(accounts.read(2.0, Machine { busy: 0, forks: None, last_pid: None }).is_none());
+        assert!(accounts.read(3.0, Machine { busy: 0, forks: None, last_pid: None }).is_some());
     }
 }

@@ -8,6 +8,8 @@ use std::path::{Path, PathBuf};
 /// More files are opened for each reading: the limit of a process is 1024.
 const MOST_OPEN: usize = 512;
 const CHUNK: usize = 4096;
+/// An answer of less is all of the file: the kernel fills a page by lines, of which none is as long as half of it.
+const SHORT: usize = CHUNK / 2;
 
 /// One file.
 #[derive(Debug)]
@@ -49,7 +51,7 @@ fn whole(file: &File) -> Option<String> {
         bytes.resize(filled + CHUNK, 0);
         let more = file.read_at(&mut bytes[filled..], filled as u64).ok()?;
         filled += more;
-        if more == 0 {
+        if more == 0 || filled < SHORT {
             bytes.truncate(filled);
             return String::from_utf8(bytes).ok();
         }

@@ -150,10 +150,11 @@ impl Reading {
     ) -> Self {
         let read = |file: &mut Kept| file.text().unwrap_or_default();
         let Stat { cpus: cpu, running: procs_running, forks } = parse::stat(&read(&mut counters.stat));
+        let load = read(&mut counters.load);
         // Right after the counters that they are compared with.
         let trial = watched.as_mut().zip(cpu.first()).and_then(|(watched, all)| {
             let busy = all.user + all.nice + all.system;
-            watched.accounts.read(clock.now_s(), Machine { busy, forks })
+            watched.accounts.read(clock.now_s(), Machine { busy, forks, last_pid: parse::last_pid(&load) })
         });
         let server = watched.filter(|_| trial.is_some()).and_then(|Watched { accounts, server }| {
             accounts.groups(|text| limits.meet(text));
@@ -167,7 +168,7 @@ impl Reading {
             jiffies_per_s: rustix::param::clock_ticks_per_second(),
             disks: parse::diskstats(&read(&mut counters.disks)),
             network: parse::net_dev(&read(&mut counters.network)),
-            load_1m: parse::load_1m(&read(&mut counters.load)),
+            load_1m: parse::load_1m(&load),
             procs_running,
             psi_cpu_some_us: parse::pressure_some_us(&read(&mut counters.pressure)),
             cpu_quota: limits.periods(),

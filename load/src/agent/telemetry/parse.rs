@@ -131,6 +131,12 @@ pub fn load_1m(text: &str) -> Option<f64> {
     text.split_ascii_whitespace().next()?.parse().ok()
 }
 
+/// The number that the newest process or thread got, from `/proc/loadavg`.
+#[must_use]
+pub fn last_pid(text: &str) -> Option<i32> {
+    text.split_ascii_whitespace().nth(4)?.parse().ok()
+}
+
 /// Microseconds in which some process waited for a CPU, from `/proc/pressure/cpu`.
 #[must_use]
 pub fn pressure_some_us(text: &str) -> Option<u64> {
@@ -277,7 +283,8 @@ mod tests {
     #[test]
     fn load_and_pressure() {
         assert_eq!(load_1m("0.42 0.30 0.10 1/234 5678\n"), Some(0.42));
-        assert_eq!(load_1m("nonsense"), None);
+        assert_eq!((load_1m("nonsense"), last_pid("0.42 0.30 0.10 1/234")), (None, None));
+        assert_eq!(last_pid("0.42 0.30 0.10 1/234 5678\n"), Some(5678));
         assert_eq!(
             pressure_some_us("some avg10=0.00 avg60=0.00 avg300=0.00 total=98765\nfull total=1\n"),
             Some(98_765)

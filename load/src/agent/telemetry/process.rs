@@ -9,6 +9,8 @@ pub const KERNEL_NAME_BYTES: usize = 15;
 const NAME_CHARACTERS: usize = 60;
 /// `PF_KTHREAD` of the kernel's `include/linux/sched.h`.
 const KERNEL_THREAD: u64 = 0x0020_0000;
+/// Of the words behind the name: the signal that tells a parent of a process's end, which a thread never sends.
+const EXIT_SIGNAL: usize = 35;
 /// Programs whose first argument says more about them than their own name.
 const INTERPRETERS: [&str; 8] = ["python", "perl", "ruby", "node", "bash", "dash", "sh", "php"];
 
@@ -63,6 +65,8 @@ pub struct Process {
     pub session: i32,
     /// A thread of the kernel.
     pub kernel: bool,
+    /// No process, but a thread of one: a list of processes has none of these, but each can be opened by its number.
+    pub is_thread: bool,
     /// A signal or a debugger stopped it.
     pub stopped: bool,
     /// When it started; with its number it is unique.
@@ -95,14 +99,16 @@ impl Process {
     #[must_use]
     pub fn parse(text: &str) -> Option<Self> {
         let (start, rest) = text.rsplit_once(')')?;
-        let words: Vec<&str> = rest.split_ascii_whitespace().collect();
+        let mut words = [""; EXIT_SIGNAL + 1];
+        words.iter_mut().zip(rest.split_ascii_whitespace()).for_each(|(place, word)| *place = word);
         let number = |at: usize| words.get(at)?.parse::<u64>().ok();
         let counts = |[user, system, minor, major]: [usize; 4]| {
             let (minor_faults, major_faults) = (number(minor)?, number(major)?);
             Some(Counts { user: number(user)?, system: number(system)?, minor_faults, major_faults })
         };
         Some(Self {
-            stopped: matches!(*words.first()?, "T" | "t"),
+            is_thread: words[EXIT_SIGNAL] == "-1",
+            stopped: matches!(words[0], "T" | "t"),
             parent: words.get(1)?.parse().ok()?,
             session: words.get(3)?.parse().ok()?,
             kernel: number(6)? & KERNEL_THREAD != 0,
