@@ -11,13 +11,14 @@ use crate::output::{
 use crate::workload::OperationId;
 use std::collections::BTreeMap;
 
-/// Durations of one operation with one outcome in one interval; allocated when the first one ends.
+/// One operation with one outcome: its durations in the open interval, and its counts; allocated when the first ends.
 #[derive(Debug, Default)]
 struct Durations {
     queue: Histogram,
     service: Histogram,
     response: Histogram,
     count: u64,
+    total: Count,
 }
 
 impl Durations {
@@ -28,6 +29,7 @@ impl Durations {
         self.count += 1;
     }
 
+    /// Begins another interval.
     fn clear(&mut self) {
         self.queue.clear();
         self.service.clear();
@@ -95,7 +97,6 @@ pub struct Ledger {
     waiting_attempts: Vec<Attempt>,
     outages: OutageWatch,
     owed: Vec<Owed>,
-    totals: BTreeMap<(OperationId, Outcome), Count>,
     errors: BTreeMap<ErrorKey, u64>,
     in_doubt: BTreeMap<OperationId, u64>,
 }
@@ -141,7 +142,6 @@ impl Ledger {
             waiting_attempts: Vec::new(),
             outages,
             owed: Vec::new(),
-            totals: BTreeMap::new(),
             errors: BTreeMap::new(),
             in_doubt: BTreeMap::new(),
         }
@@ -191,9 +191,10 @@ impl Ledger {
         } else if let Some(attempts) = self.attempts.get_mut(&sample.operation) {
             attempts.record(sample.service_ns);
         }
-        self.durations.entry(key).or_default().record(sample);
+        let durations = self.durations.entry(key).or_default();
+        durations.record(sample);
+        durations.total.add(sample, phase == Phase::Measure);
         self.outages.enter(sample);
-        self.totals.entry(key).or_default().add(sample, phase == Phase::Measure);
         if sample.outcome != Outcome::Failed {
             self.count_step(sample.ended_ns);
         }
@@ -235,7 +236,7 @@ impl Ledger {
     pub fn close_tail(&mut self) {
         for sample in self.waiting.drain(..) {
             self.outages.enter(&sample);
-            self.totals.entry((sample.operation, sample.outcome)).or_default().add(&sample, false);
+            self.durations.entry((sample.operation, sample.outcome)).or_default().total.add(&sample, false);
         }
         for event in std::mem::take(&mut self.waiting_errors) {
             self.count_error(event, false);
@@ -296,16 +297,24 @@ impl Ledger {
         (count > 0).then(|| AttemptInterval { operation, count, histogram: attempts.encode() })
     }
 
+    fn counts(&self) -> impl Iterator<Item = ((OperationId, Outcome), Count)> {
+        self.durations.iter().map(|(key, durations)| (*key, durations.total))
+    }
+
+    fn count_of(&self, operation: OperationId, outcome: Outcome) -> Count {
+        self.durations.get(&(operation, outcome)).map_or_else(Count::default, |durations| durations.total)
+    }
+
     /// Counts of the whole action.
     #[must_use]
     pub fn totals(&self) -> Vec<OperationTotal> {
-        let total = |(&(operation, outcome), count): (&(OperationId, Outcome), &Count)| OperationTotal {
+        let total = |((operation, outcome), count): ((OperationId, Outcome), Count)| OperationTotal {
             operation: self.name(operation),
             outcome,
             measured: count.measured,
             all: count.all,
         };
-        self.totals.iter().map(total).collect()
+        self.counts().map(total).collect()
     }
 
     /// Errors of the whole action.
@@ -317,15 +326,15 @@ impl Ledger {
     /// Exchanges with the server, of operations that ended.
     #[must_use]
     pub fn round_trips(&self) -> u64 {
-        self.totals.values().map(|count| count.round_trips).sum()
+        self.counts().map(|(_, count)| count.round_trips).sum()
     }
 
     /// Exchanges with the server by operation, whatever its outcome.
     #[must_use]
     pub fn round_trips_by_operation(&self) -> Vec<RoundTrips> {
         let mut counts = BTreeMap::<OperationId, (u64, u64)>::new();
-        for ((operation, _), count) in &self.totals {
-            let (round_trips, operations) = counts.entry(*operation).or_default();
+        for ((operation, _), count) in self.counts() {
+            let (round_trips, operations) = counts.entry(operation).or_default();
             (*round_trips, *operations) = (*round_trips + count.round_trips, *operations + count.all);
         }
         let line = |(operation, (round_trips, operations)): (OperationId, (u64, u64))| RoundTrips {
@@ -339,23 +348,20 @@ impl Ledger {
     /// How many operations were given up in the measurement interval.
     #[must_use]
     pub fn failed_in_measurement(&self) -> u64 {
-        self.totals
-            .iter()
-            .filter(|((_, outcome), _)| *outcome == Outcome::Failed)
-            .map(|(_, count)| count.measured)
-            .sum()
+        let failed = self.counts().filter(|((_, outcome), _)| *outcome == Outcome::Failed);
+        failed.map(|(_, count)| count.measured).sum()
     }
 
     /// How often an operation ended so in the measurement interval.
     #[must_use]
     pub fn measured(&self, operation: OperationId, outcome: Outcome) -> u64 {
-        self.totals.get(&(operation, outcome)).map_or(0, |count| count.measured)
+        self.count_of(operation, outcome).measured
     }
 
     /// How often an operation committed, over the whole action.
     #[must_use]
     pub fn committed(&self, operation: OperationId) -> u64 {
-        self.totals.get(&(operation, Outcome::Committed)).map_or(0, |count| count.all)
+        self.count_of(operation, Outcome::Committed).all
     }
 
     /// How often an operation's commit was sent and never answered: it may or may not have committed.

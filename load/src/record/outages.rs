@@ -45,9 +45,12 @@ pub struct OutageWatch {
     latest_end_ns: u64,
     /// Disjoint, in order.
     episodes: Vec<Episode>,
+    /// Of gaps that ended before the open interval.
     longest_ns: u64,
     longest_wait_ns: u64,
     longest_of_interval_ns: Option<u64>,
+    /// A wait that is shorter is longer than nothing that is remembered; no gap is longer than the wait in it.
+    noted_ns: u64,
 }
 
 #[derive(Debug, Clone, Copy)]
@@ -87,6 +90,7 @@ impl OutageWatch {
             longest_ns: 0,
             longest_wait_ns: 0,
             longest_of_interval_ns: None,
+            noted_ns: 0,
         }
     }
 
@@ -96,6 +100,7 @@ impl OutageWatch {
         Self::new(Share { first: 0, stride: 1, clients: 1, operations: None }, 1.0)
     }
 
+    #[inline]
     fn client(&mut self, client: u32) -> &mut Client {
         let index = self.share.index(client) as usize;
         if index >= self.clients.len() {
@@ -104,9 +109,21 @@ impl OutageWatch {
         &mut self.clients[index]
     }
 
-    /// Takes an operation that ended.
+    /// Takes an operation that ended. Most change nothing but the moment of a client's last success.
+    #[inline]
     pub fn enter(&mut self, sample: &Sample) {
-        let due_ns = sample.ended_ns.saturating_sub(sample.queue_ns.saturating_add(sample.service_ns));
+        let wait_ns = sample.queue_ns.saturating_add(sample.service_ns);
+        let due_ns = sample.ended_ns.saturating_sub(wait_ns);
+        let usual = sample.outcome != Outcome::Failed && wait_ns < self.noted_ns && due_ns >= self.latest_end_ns;
+        let client = self.client(sample.client);
+        if usual && client.waits_since_ns == NOTHING {
+            client.succeeded_ns = client.succeeded_ns.max(sample.ended_ns);
+        } else {
+            self.enter_unusual(sample, due_ns);
+        }
+    }
+
+    fn enter_unusual(&mut self, sample: &Sample, due_ns: u64) {
         let client = self.client(sample.client);
         let begin_ns = client.waits_since_ns.min(due_ns.max(client.succeeded_ns));
         if sample.outcome == Outcome::Failed {
@@ -122,14 +139,20 @@ impl OutageWatch {
         if gap_ns > self.limit_ns {
             self.add(sample.client, Span { begin_ns, end_ns: sample.ended_ns }, failed, true);
         }
-        self.longest_ns = self.longest_ns.max(gap_ns);
         self.longest_wait_ns = self.longest_wait_ns.max(sample.ended_ns.saturating_sub(due_ns));
-        self.count_due(sample.client, due_ns, 1);
+        if due_ns < self.latest_end_ns {
+            self.count_due(sample.client, due_ns);
+        }
+        let longest_ns = self.longest_of_interval_ns.unwrap_or(0);
+        self.noted_ns = longest_ns.min(self.longest_wait_ns).min(self.limit_ns);
     }
 
     /// The longest gap that ended since this was last asked; `None` when no operation succeeded.
     pub(super) fn take_longest_s(&mut self) -> Option<f64> {
-        self.longest_of_interval_ns.take().map(|ns| ns as f64 / NS_PER_S)
+        self.noted_ns = 0;
+        let longest_ns = self.longest_of_interval_ns.take()?;
+        self.longest_ns = self.longest_ns.max(longest_ns);
+        Some(longest_ns as f64 / NS_PER_S)
     }
 
     /// Ends all gaps at the end of the load: these operations were due before it, and nobody began them.
@@ -152,15 +175,12 @@ impl OutageWatch {
     }
 
     /// Counts work that was due in the client's latest outage.
-    fn count_due(&mut self, client: u32, due_ns: u64, operations: u64) {
-        if due_ns >= self.latest_end_ns {
-            return;
-        }
+    fn count_due(&mut self, client: u32, due_ns: u64) {
         let Some(span) = self.hit.get(&client).filter(|span| (span.begin_ns..span.end_ns).contains(&due_ns)) else {
             return;
         };
         let index = self.episodes.partition_point(|episode| episode.end_ns < span.end_ns);
-        self.episodes[index].due += operations;
+        self.episodes[index].due += 1;
     }
 
     fn add(&mut self, client: u32, span: Span, due: u64, ended: bool) {
@@ -193,7 +213,7 @@ impl OutageWatch {
             limit_s: self.limit_ns as f64 / NS_PER_S,
             clients: u64::from(self.share.len()),
             clients_hit: self.hit.len() as u64,
-            longest_s: self.longest_ns as f64 / NS_PER_S,
+            longest_s: self.longest_ns.max(self.longest_of_interval_ns.unwrap_or(0)) as f64 / NS_PER_S,
             longest_wait_s: self.longest_wait_ns as f64 / NS_PER_S,
             episodes: self.episodes.iter().take(MOST_OUTAGES).map(outage).collect(),
         }
