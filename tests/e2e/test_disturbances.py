@@ -263,6 +263,7 @@ ROWS_AS_ROOT = {
 )
 @needs("postgres", "nephoscope-load", "stress-ng", "fio")
 def test_trials_that_were_disturbed_are_rejected(rows: dict[str, Row]) -> None:
+    ON_A_DISK.mkdir(exist_ok=True)
     with TemporaryDirectory(dir=ON_A_DISK) as folder:
         study, out = Path(folder, "disturbed.toml"), Path(folder, "out")
         parts = (

@@ -49,9 +49,9 @@ class GeneratorBound:
 
     name = "generator-bound"
     text = (
-        f"Rejects a trial whose load generator stood still for {GENERATOR_STOP.words} at once or {GENERATOR_STOPS.percent} "
-        "of the measurement in all (it was stopped or frozen, or its machine was paused; shorter stops are events), was "
-        "the limit or was late: a thread "
+        f"Rejects a trial whose load generator stood still for {GENERATOR_STOP.words} at once or "
+        f"{GENERATOR_STOPS.percent} of the measurement in all (it was stopped or frozen, or its machine was paused; "
+        "shorter stops are events), was the limit or was late: a thread "
         f"more than {THREAD_BUSY.percent} busy in any second; calibrated (with a thread that busy) at less than "
         f"{CALIBRATION.value:g} times the trial's round trips; throttled in over {THROTTLED.percent} of periods, "
         "unless by the quota of an emulated machine; and, except on CPUs shared with the server, where this is only "
@@ -90,9 +90,8 @@ class GeneratorBound:
         shared = [sign.said for sign in signs if sign.over and not sign.judged]
         if shared:
             told.append(f"{shares}, so only reported: {', '.join(shared)}")
-        if stop:
-            return valid(self.name, "; ".join([*told, stop.clause, *_warnings(seen)]), stop)
-        return valid(self.name, "; ".join([*told, *_warnings(seen)]))
+        stops = [stop] if stop else []
+        return valid(self.name, "; ".join([*told, *(one.clause for one in stops), *_warnings(seen)]), *stops)
 
 
 def _where_shared(evidence: Evidence) -> str:

@@ -791,7 +791,7 @@ CASES: list[tuple[str, dict[str, Any], str | None, str]] = [
         "valid",
         "stood still for 58 ms, from 1.5 s on, at a cost of 0.10 % of the mean",
     ),
-    ("generator-bound", saturated(gaps=[gap("stopped", 0.058)] * 6, measured_s=60.0), "invalid", "6 times, for 0.3 s together"),
+    ("generator-bound", saturated(gaps=[gap("stopped", 0.058)] * 6, measured_s=60.0), "invalid", "for 0.3 s together"),
     ("generator-bound", saturated(gaps=[gap("stopped", 0.5)], measured_s=3600.0), "invalid", "stood still for 0.5 s"),
     (
         "generator-exit",
