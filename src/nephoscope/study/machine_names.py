@@ -7,8 +7,13 @@ from nephoscope.model.frozen import Frozen
 
 _AZURE = re.compile(r"Standard_(?P<letters>[A-Z]+)(?P<number>\d+)(?:-\d+)?(?P<options>[a-z]*)(?:_v(?P<version>\d+))?")
 _AZURE_NUMBERS_VCPUS_SINCE = 3
-_AZURE_SECOND_VERSIONS = frozenset({"F", "L"})
-"""Families whose second version counts vCPUs already; older names count sizes: Standard_DS3_v2 has 4."""
+_AZURE_ALWAYS = frozenset({"F", "L"})
+"""Families whose numbers are vCPUs in every version."""
+_AZURE_SIZES: Final = {
+    "D": {1: 1, 2: 2, 3: 4, 4: 8, 5: 16, 11: 2, 12: 4, 13: 8, 14: 16, 15: 20},
+    "G": {1: 2, 2: 4, 3: 8, 4: 16, 5: 32},
+}
+"""vCPUs of the sizes that the first two versions of a family count, with and without S for premium disks."""
 _AZURE_VENDORS = {"a": "AMD", "p": "Arm"}
 _AWS_SIZES = {"large": 2, "xlarge": 4}
 _AWS_MULTIPLE = re.compile(r"(\d+)xlarge")
@@ -51,10 +56,11 @@ def machine_name(provider: str, machine_type: str) -> MachineName:
     if found is None:
         return MachineName(family=None, vcpus=None)
     letters, options, version = found["letters"], found["options"], int(found["version"] or 1)
-    says = version + (letters in _AZURE_SECOND_VERSIONS) >= _AZURE_NUMBERS_VCPUS_SINCE
+    number = int(found["number"])
+    says = version >= _AZURE_NUMBERS_VCPUS_SINCE or letters in _AZURE_ALWAYS
     return MachineName(
         family=letters + options + (f"_v{found['version']}" if found["version"] else ""),
-        vcpus=int(found["number"]) if says else None,
+        vcpus=number if says else _AZURE_SIZES.get(letters.removesuffix("S"), {}).get(number),
         series=letters + re.sub("[ap]", "", options),
         generation=version,
         vendor=next((vendor for sign, vendor in _AZURE_VENDORS.items() if sign in options), "Intel"),

@@ -43,6 +43,13 @@ def asked(path: Path) -> Iterator[tuple[Configuration, Machine]]:
             yield one, one.database_machine
 
 
+@pytest.mark.parametrize("path", SOURCES, ids=lambda path: path.stem)
+def test_the_name_of_each_machine_type_says_the_vcpus_of_the_source(path: Path) -> None:
+    """A rehearsal takes them from there: DS14, DS5_v2 and GS4 of 2020 have 16."""
+    said = {row["type"]: (machine_name(row["provider"], row["type"]).vcpus, row["vcpus"]) for row in rows(path)}
+    assert [name for name, (ours, theirs) in said.items() if theirs and str(ours) != theirs] == []
+
+
 def storage(machine: Machine) -> str:
     kinds = {volume.kind for volume in machine.volumes or ()} or {LOCAL if machine.local_ssds else "none"}
     return "+".join(sorted(WORDS.get(kind, kind) for kind in kinds))
