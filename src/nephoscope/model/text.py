@@ -21,20 +21,25 @@ MOST = 10_000
 """Characters of one line for people."""
 
 
+def _is_plain(text: str) -> bool:
+    """Python calls some characters printable that are drawn as nothing, such as variation selectors."""
+    return text.isascii() and text.isprintable()
+
+
 def hidden(text: str) -> str | None:
     """The first character of a text that nobody could see, or that commands a terminal; None: there is none."""
-    match = None if text.isprintable() else HIDDEN_CHARACTER.search(text)
+    match = None if _is_plain(text) else HIDDEN_CHARACTER.search(text)
     return None if match is None else match[0]
 
 
 def visible(text: str) -> str:
     r"""The text with `\x1b` and the like written out; newlines and tabs stay."""
-    if text.isprintable():
+    if _is_plain(text):
         return text
-    return HIDDEN_CHARACTER.sub(lambda match: repr(match[0])[1:-1], text.replace("\r\n", "\n"))
+    return HIDDEN_CHARACTER.sub(lambda match: ascii(match[0])[1:-1], text.replace("\r\n", "\n"))
 
 
 def line(text: str, most: int | None = MOST) -> str:
     """The text as one line in which everything can be seen, cut after `most` characters."""
-    whole = text if text.isprintable() else visible(_BREAK.sub(" ", text.rstrip("\t\n\r")))
+    whole = text if _is_plain(text) else visible(_BREAK.sub(" ", text.rstrip("\t\n\r")))
     return whole if most is None or len(whole) <= most else f"{whole[: most - 1]}…"

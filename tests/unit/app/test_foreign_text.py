@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from hypothesis import given
+from hypothesis import example, given
 from hypothesis import strategies as st
 
 from nephoscope.app.cli import main
@@ -164,6 +164,9 @@ def test_an_analysis_of_such_a_name_is_damage(tmp_path: Path, capsys: pytest.Cap
 
 
 @given(st.text())
+@example("a\U000e0100")
+@example("\u05f5\U000e0100")
+@example("\u3164")
 def test_a_line_is_one_line_and_all_of_it_can_be_seen(text: str) -> None:
     shown = line(text)
     assert not hidden(shown)

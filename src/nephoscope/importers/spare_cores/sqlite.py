@@ -99,7 +99,7 @@ def _point(
     """((vendor, server, benchmark), (workers or depth, score)); None, and counted in `skipped`: not imported."""
     benchmark = str(row.get("benchmark_id"))
     try:
-        config = load_json(row["config"])
+        config = load_json(row["config"] or "")
         at = int(config["cores" if benchmark == _STRESS_ID else "pipeline"])
         score = float(row["score"])
     except (KeyError, TypeError, ValueError):
