@@ -39,8 +39,7 @@ _BENCHMARKS = """
 # data that fit into memory measure CPUs and memory, larger data measure the disk, too.
 [[benchmarks]]
 uses = "tpcc"
-parameters = { warehouses = 4, ramp_s = 10, duration_s = 60 }
-
+parameters = { warehouses = 4, {profile}ramp_s = 10, duration_s = 60 }
 # Reads of single rows by their key; a million rows are about 320 MB.
 [[benchmarks]]
 uses = "point-select"
@@ -78,37 +77,42 @@ def read_change(text: str) -> Change:
     return Change(key.strip(), tuple(values))
 
 
-def everyday_study(change: Change | None, dsns: Sequence[str]) -> str:
+def everyday_study(change: Change | None, dsns: Sequence[str], system: str = "postgres") -> str:
     """Text of a study.
 
     Args:
         change: what to compare; None: the servers at `dsns` as they are.
         dsns: addresses of the user's servers: none (nephoscope starts servers), one, or one for each value.
+        system: as `database.system` has it.
     """
+    product = _PRODUCTS[system]
     names = _names(change, dsns)
     if change is None:
         question = "Your server as it is." if len(dsns) == 1 else "Your servers as they are."
-        title = f"PostgreSQL on {' and '.join(map(_place, dsns))}"
+        title = f"{product} on {' and '.join(map(_place, dsns))}"
         name = "my-server" if len(dsns) == 1 else "my-servers"
     else:
-        where = "on your server" if len(dsns) == 1 else "on servers of your own" if dsns else _OURS
-        question, title = f"{change.in_words}, {where}.", f"PostgreSQL with {change.in_words}"
+        where = "on your server" if len(dsns) == 1 else "on servers of your own" if dsns else _OURS.format(product)
+        question, title = f"{change.in_words}, {where}.", f"{product} with {change.in_words}"
         name = _slug(change.key)
     head = _HEAD.format(question=question, name=_toml(name), title=_toml(title))
-    secret = _PGPASSWORD_HINT if dsns else ""
-    return head + secret + "".join(_configurations(change, dsns, names)) + _BENCHMARKS + _contrasts(change, dsns, names)
+    secret = _ELSEWHERE.format("PGPASSWORD" if system == "postgres" else "MYSQL_PWD") if dsns else ""
+    driven = _BENCHMARKS.replace("{profile}", "" if system == "postgres" else 'profile = "chatty", ')
+    tables = "".join(_configurations(change, dsns, names, system))
+    return head + secret + tables + driven + _contrasts(change, dsns, names)
 
 
-_OURS = "each on a PostgreSQL server that nephoscope starts on this machine"
-_PGPASSWORD_HINT = """
-# The password is never written here: put it into the environment variable PGPASSWORD.
+_PRODUCTS = {"postgres": "PostgreSQL", "mariadb": "MariaDB", "mysql": "MySQL"}
+_OURS = "each on a {} server that nephoscope starts on this machine"
+_ELSEWHERE = """
+# The password is never written here: put it into the environment variable {}.
 """
 
 
-def _configurations(change: Change | None, dsns: Sequence[str], names: Sequence[str]) -> list[str]:
+def _configurations(change: Change | None, dsns: Sequence[str], names: Sequence[str], system: str) -> list[str]:
     found = []
     for place, name in enumerate(names):
-        database: dict[str, str] = {}
+        database = {} if system == "postgres" else {"system": _toml(system)}
         if dsns:
             database["dsn"] = _toml(dsns[min(place, len(dsns) - 1)])
         if change is not None and change.key == VERSION:

@@ -1,5 +1,6 @@
 """`nephoscope init --dsn/--compare` and `clean --dsn`, on a real server where the server decides."""
 
+import asyncio
 import itertools
 from collections.abc import Iterator
 from pathlib import Path
@@ -8,6 +9,7 @@ import pytest
 from typer.testing import CliRunner
 
 from nephoscope.app.cli import app
+from nephoscope.app.stages.beginning import system_of
 from nephoscope.benchmarks.registry import BENCHMARKS
 from nephoscope.model.errors import EnvironmentProblem, InputError, NephoscopeError
 from nephoscope.plan.expand import expand
@@ -50,6 +52,31 @@ def test_every_study_that_it_writes_can_be_planned(compare: str | None, dsns: tu
         assert {question.name.split(".")[-1] for question in questions} <= {change.key.split(".")[-1], "server version"}
         asked = {(question.left, question.right) for question in questions}
         assert {value for pair in asked for value in pair} == set(change.values)
+
+
+def test_a_study_of_mariadb_has_its_system_and_what_is_driven_there() -> None:
+    for dsns in ((), ("mysql://me@one.example.com/db", "mysql://me@two.example.com/db")):
+        study = loaded(everyday_study(read_change("innodb_buffer_pool_size=64M,1G"), dsns, "mariadb"))
+        assert {one.database.system for one in study.configurations} == {"mariadb"}
+        assert [one.parameters.get("profile") for one in study.benchmarks] == ["chatty", None]
+        assert [one.database.dsn for one in study.configurations] == list(dsns or (None, None))
+
+
+@needs("mariadbd")
+def test_whoever_has_the_setting_is_compared(tmp_path: Path) -> None:
+    written = tmp_path / "pool.toml"
+    done = CliRunner().invoke(app, ["init", str(written), "--compare", "innodb_buffer_pool_size=64M,1G"])
+    assert done.exit_code == 0, done.output
+    assert loaded(written.read_text()).configurations[0].database.system == "mariadb"
+    again = CliRunner().invoke(app, ["init", str(tmp_path / "x.toml"), "--compare", "shared_buffers=64MB,1GB"])
+    assert again.exit_code == 0, again.output
+    assert loaded((tmp_path / "x.toml").read_text()).configurations[0].database.system == "postgres"
+
+
+def test_servers_of_two_protocols_are_no_comparison() -> None:
+    with pytest.raises(InputError, match="two protocols"):
+        asyncio.run(system_of(None, ["mysql://me@127.0.0.1:1/x", FIRST]))
+    assert asyncio.run(system_of(None, ["mariadb://me@127.0.0.1:1/x"])) == "mariadb"
 
 
 @pytest.mark.parametrize("text", ["shared_buffers", "=1,2", "a b=1,2", "work_mem=1MB", "work_mem=1MB,,", "jit=on,on"])

@@ -7,8 +7,11 @@ from pathlib import Path
 
 import pytest
 
+from nephoscope.app.stages.beginning import require_comparable, system_of
 from nephoscope.app.stages.leftovers import clean_server
 from nephoscope.app.wiring import load_program
+from nephoscope.benchmarks.load.benchmark import _loaded
+from nephoscope.benchmarks.load.spec import MysqlTarget, PostgresTarget, TpccWorkload
 from nephoscope.checks.operations import DatabaseUnchanged
 from nephoscope.databases.base import Endpoint
 from nephoscope.databases.made import DATA_SET
@@ -19,6 +22,7 @@ from nephoscope.model.errors import DatabaseFailed, EnvironmentProblem, InputErr
 from nephoscope.model.records import ENCRYPTION
 from nephoscope.providers.base import Cluster
 from nephoscope.study.model import Database as DatabaseSettings
+from nephoscope.study.starter import read_change
 from tests.support.evidence import evidence
 from tests.support.local_remote import this_machine
 from tests.support.real_parts import needs
@@ -236,6 +240,22 @@ def test_what_would_fail_trial_by_trial_is_told_before_the_first(
     assert says in f"{caught.value} {caught.value.hint}"
 
 
+def test_values_of_servers_of_the_users_are_compared_as_sizes(ours: Server, monkeypatch: pytest.MonkeyPatch) -> None:
+    ours.sql("CREATE OR REPLACE USER asks@'%' IDENTIFIED BY 'secret'")
+    monkeypatch.setenv("MYSQL_PWD", "secret")
+    dsn = ours.users("asks", "information_schema")
+
+    def compared(change: str, *dsns: str) -> list[str]:
+        return ours.loop.run_until_complete(require_comparable(read_change(change), dsns, "mariadb"))
+
+    assert ours.loop.run_until_complete(system_of(None, [dsn])) == "mariadb"
+    assert compared("innodb_buffer_pool_size=32M,33554432", dsn, dsn) == []
+    with pytest.raises(InputError, match="has innodb_buffer_pool_size = 33554432, not 64M"):
+        compared("innodb_buffer_pool_size=32M,64M", dsn, dsn)
+    with pytest.raises(InputError, match="changes no setting of your mariadb server"):
+        compared("innodb_buffer_pool_size=32M,64M", dsn)
+
+
 def test_a_server_of_the_users_that_does_not_answer_is_named(ours: Server, tmp_path: Path) -> None:
     database = MysqlDatabase("mariadb", {}, load_program())
     settings = DatabaseSettings(system="mariadb", dsn=ours.users("nobody"), connections=8)
@@ -273,6 +293,13 @@ def test_mysql_makes_its_folder_by_the_server_itself() -> None:
     argv = ["/usr/sbin/mysqld", "--no-defaults", "--datadir=/d", "--innodb_page_size=8k", "--initialize-insecure"]
     assert programs.make("/d", ["--innodb_page_size=8k"]) == argv
     assert replace(programs, by_root=True).make("/d", [])[0] == "unshare"
+
+
+def test_a_load_of_tpcc_names_the_profile_that_is_there() -> None:
+    """It loads the same rows for each profile, and its default is none that MariaDB has."""
+    there, elsewhere = MysqlTarget(dsn="mysql://u@h/d"), PostgresTarget(dsn="postgresql://u@h/d")
+    loads = [_loaded(TpccWorkload(warehouses=1), target) for target in (there, elsewhere)]
+    assert [getattr(one, "profile", None) for one in loads] == ["chatty", "batched"]
 
 
 def test_a_program_that_lists_no_settings_is_not_believed() -> None:

@@ -63,3 +63,13 @@ def test_one_option_turns_it_into_a_study_of_cockroachdb() -> None:
     valkey = [row.intent for row in planned.trials if row.intent.benchmark.name in {"kv", "most-valkey"}]
     assert {one.configuration["database"]["system"] for one in valkey} == {"valkey"}
     assert planned.unpriced == []
+
+
+def test_one_option_turns_it_into_a_study_of_mariadb() -> None:
+    planned = plan(load(with_chosen(TEXT, ["database=mariadb"]), "cloud-report-2026.toml"))
+    asked = [row.intent for row in planned.trials if row.intent.benchmark.name in {"tpcc", "most-mariadb"}]
+    assert {one.benchmark.name for one in asked} == {"tpcc", "most-mariadb"}
+    assert {one.configuration["database"]["system"] for one in asked} == {"mariadb"}
+    assert {one.benchmark.parameters.get("profile") for one in asked if one.benchmark.name == "tpcc"} == {"chatty"}
+    packages = [one.configuration["cloud"]["packages"] for one in asked]
+    assert all({"mariadb-server-core", "mariadb-client-core"} <= set(names) for names in packages)

@@ -24,7 +24,7 @@ Watch = Annotated[bool, typer.Option("--watch", help="refresh every two seconds 
 
 Dsn = Annotated[
     str | None,
-    typer.Option("--dsn", metavar="URL", help="a PostgreSQL server of your own; its password goes into PGPASSWORD"),
+    typer.Option("--dsn", metavar="URL", help="a server of your own; its password goes into PGPASSWORD or MYSQL_PWD"),
 ]
 Yes = Annotated[bool, typer.Option("--yes", help="with --dsn: drop the databases; without it nothing changes")]
 

@@ -131,14 +131,14 @@ Dsns = Annotated[
     typer.Option(
         "--dsn",
         metavar="URL",
-        help="a PostgreSQL server of your own, postgresql://user@host:port/database; with --compare once, or once for "
-        "each value. The password goes into PGPASSWORD, never here",
+        help="a server of your own, postgresql:// or mysql://user@host:port/database; with --compare once, or once for "
+        "each value. The password goes into PGPASSWORD or MYSQL_PWD, never here",
     ),
 ]
 Compare = Annotated[
     str | None,
     typer.Option(
-        "--compare", metavar="SETTING=A,B", help="a setting of PostgreSQL, or `version`, and the values to compare"
+        "--compare", metavar="SETTING=A,B", help="a setting of PostgreSQL or MariaDB, or `version`, and the values"
     ),
 ]
 Reproduce = Annotated[
@@ -249,14 +249,15 @@ def _everyday(dsns: list[str], compare: str | None) -> str:
     """The text of a study, once its servers have been asked."""
     import asyncio
 
-    from nephoscope.app.stages.beginning import require_addresses, require_comparable
+    from nephoscope.app.stages.beginning import require_addresses, require_comparable, system_of
     from nephoscope.study.starter import everyday_study, read_change
 
     require_addresses(dsns)
     change = None if compare is None else read_change(compare)
-    for sentence in asyncio.run(require_comparable(change, dsns)):
+    system = asyncio.run(system_of(change, dsns))
+    for sentence in asyncio.run(require_comparable(change, dsns, system)):
         tell(f"warning: {sentence}", style="yellow")
-    return everyday_study(change, dsns)
+    return everyday_study(change, dsns, system)
 
 
 def plan(

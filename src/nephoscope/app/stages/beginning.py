@@ -3,15 +3,18 @@
 import os
 import subprocess
 from collections.abc import Sequence
+from contextlib import suppress
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
 from nephoscope.app.wiring import load_program
 from nephoscope.databases.asking import UsersServer, text, wire_of
+from nephoscope.databases.mysql.programs import PRODUCTS, product_in, version_in
+from nephoscope.databases.mysql.settings import known_settings_here
 from nephoscope.databases.postgres.binaries import Binaries, embedded_folder, installed, major_version
 from nephoscope.databases.postgres.database import OLDEST_VERSION
 from nephoscope.model.errors import EnvironmentProblem, InputError, NephoscopeError, TargetUnreachable, ToolFailed
-from nephoscope.study.address import holds_password, problem_of, without_password
+from nephoscope.study.address import MYSQL_SCHEMES, holds_password, problem_of, without_password
 from nephoscope.study.starter import VERSION, Change
 from nephoscope.study.suggest import nearest
 
@@ -43,7 +46,32 @@ def require_addresses(dsns: Sequence[str]) -> None:
             raise InputError(f"--dsn {problem}", hint="write postgresql://user@host:port/database, or mysql://…")
 
 
-async def require_comparable(change: Change | None, dsns: Sequence[str]) -> list[str]:
+async def system_of(change: Change | None, dsns: Sequence[str]) -> str:
+    """Which system a study is about, as `database.system` has it: by the addresses, or by who has the setting.
+
+    Raises:
+        InputError: the addresses are of two protocols.
+    """
+    schemes = {dsn.startswith(MYSQL_SCHEMES) for dsn in dsns}
+    if len(schemes) > 1:
+        raise InputError(
+            "--dsn names servers of two protocols, which have no settings in common",
+            hint="write the study by hand: docs/how-to/measure-mariadb.md compares PostgreSQL and MariaDB",
+        )
+    if schemes == {True}:
+        with suppress(NephoscopeError):
+            return product_in(await UsersServer(dsns[0], os.environ, load_program()).reached())
+        return dsns[0].partition("://")[0]
+    if dsns or change is None or change.key == VERSION or _known_here(change.key):
+        return "postgres"
+    for product in PRODUCTS:
+        with suppress(NephoscopeError):
+            if change.key in await known_settings_here(product):
+                return product
+    return "postgres"
+
+
+async def require_comparable(change: Change | None, dsns: Sequence[str], system: str) -> list[str]:
     """Checks that the values can be compared on these servers, or on servers of this machine.
 
     Returns:
@@ -55,7 +83,9 @@ async def require_comparable(change: Change | None, dsns: Sequence[str]) -> list
     """
     if change is None:
         return []
-    if change.key == VERSION:
+    if system != "postgres" and not dsns:
+        return []
+    if change.key == VERSION and system == "postgres":
         _require_supported(change.values)
     if not dsns:
         return _require_on_ours(change)
@@ -66,11 +96,13 @@ async def require_comparable(change: Change | None, dsns: Sequence[str]) -> list
         )
     servers = [UsersServer(dsn, os.environ, load_program()) for dsn in dsns]
     unreachable = [line for server in servers if (line := await _unreachable(server))]
+    if len(dsns) == 1 and system != "postgres":
+        raise InputError(f"{change.key}: nephoscope changes no setting of your {system} server", hint=_ELSE)
     if len(dsns) == 1:
         await _require_on_one(change, servers[0], reachable=not unreachable)
     elif not unreachable:
         for server, value in zip(servers, change.values, strict=True):
-            await _require_value(change.key, value, server)
+            await (_require_value if system == "postgres" else _require_on_mysql)(change.key, value, server)
     return unreachable
 
 
@@ -195,6 +227,27 @@ async def _require_value(key: str, value: str, server: UsersServer) -> None:
         await _context(key, server)
         has = await server.ask(f"SELECT current_setting({text(key)})")
         same = has == value or await _equal_sizes(has, value, server)
+    if not same:
+        raise InputError(
+            f"the server at {without_password(server.dsn)} has {key} = {has}, not {value}",
+            hint="give --dsn in the order of the values, and change the setting on the server first",
+        )
+
+
+async def _require_on_mysql(key: str, value: str, server: UsersServer) -> None:
+    """The same of a server of MySQL's protocol, in whose answers sizes are bytes: '64M' is '67108864'.
+
+    Raises:
+        InputError: it has another value, or no such setting.
+    """
+    if key == VERSION:
+        has = await server.reached()
+        same = version_in(has).startswith(value)
+    else:
+        rows = await server.rows(f"SHOW GLOBAL VARIABLES LIKE '{key}'")
+        has = (rows[0][1] or "") if rows else "not set"
+        bare, unit = (value[:-1], "KMGT".find(value[-1:].upper()) + 1) if value[:-1].isdigit() else (value, 0)
+        same = has.lower() == value.lower() or (bool(unit) and has == str(int(bare) << 10 * unit))
     if not same:
         raise InputError(
             f"the server at {without_password(server.dsn)} has {key} = {has}, not {value}",

@@ -18,7 +18,7 @@ from nephoscope.run.streak import PAUSE_S
 from nephoscope.run.study import RunOptions, StudyOutcome, adopt_plan, run_study
 from nephoscope.run.world import World
 from nephoscope.store.folder import ResultsFolder
-from nephoscope.study.address import holds_password, problem_of
+from nephoscope.study.address import MYSQL_SCHEMES, holds_password, problem_of
 from nephoscope.study.model import Study
 
 
@@ -47,7 +47,11 @@ def run_options(folder: ResultsFolder, study: Study, options: CliOptions) -> Run
         InputError: an option is malformed, or two options exclude each other.
     """
     limits = [usd for usd in (study.budget.max_usd, options.max_usd) if usd is not None]
-    if options.state_url is not None and (holds_password(options.state_url) or problem_of(options.state_url)):
+    if options.state_url is not None and (
+        holds_password(options.state_url)
+        or problem_of(options.state_url)
+        or options.state_url.startswith(MYSQL_SCHEMES)
+    ):
         raise InputError(
             "--state must be the address of one PostgreSQL server, without a password or unknown parameters",
             hint="--state postgresql://user@host:port/database, and the password in PGPASSWORD",

@@ -140,10 +140,11 @@ class LoadBenchmark(Benchmark):
         if not await site.database.has_fixture(site.cluster, site.endpoint, fixture):
             empty = await site.database.create_fixture(site.cluster, site.endpoint, fixture)
             streams = max(1, min(len(site.cluster.load.cpus), 8))
+            target = _target(empty, parameters)
             spec = LoadSpec(
                 action="load",
-                target=_target(empty, parameters),
-                workload=self.data_set(parameters),
+                target=target,
+                workload=_loaded(self.data_set(parameters), target),
                 seed=site.data_seed,
                 connections=streams,
             )
@@ -333,6 +334,12 @@ def _target(endpoint: Endpoint, parameters: Any) -> AnyTarget:
         retry=parameters.retry,
         prepared=parameters.prepared,
     )
+
+
+def _loaded(workload: load_spec.AnyWorkload, target: AnyTarget) -> load_spec.AnyWorkload:
+    """What a load names: it is the same for each profile, but MariaDB and MySQL know only one."""
+    known = isinstance(target, MysqlTarget) and isinstance(workload, load_spec.TpccWorkload)
+    return workload.model_copy(update={"profile": "chatty"}) if known else workload
 
 
 def _read(raw: RawOutput, name: str) -> load_output.LoadOutput:

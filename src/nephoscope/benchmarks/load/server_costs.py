@@ -87,12 +87,22 @@ SAMPLED = _costs(
 COUNTED = _costs(
     "counted",
     ", by the server's own count",
-    ("log_bytes", "B", "bytes of log", "growth of the log: PostgreSQL's WAL, Valkey's append-only file"),
+    ("log_bytes", "B", "bytes of log", "growth of the log: PostgreSQL's WAL, InnoDB's log, Valkey's append-only file"),
     ("cpu", "s", "CPU time", "user + system time: INFO of Valkey"),
-    ("read_bytes", "B", "bytes read from files", "reads asked of the kernel: pg_stat_io, from version 16"),
-    ("written_bytes", "B", "bytes written to files", "writes asked of the kernel: pg_stat_io, from version 16"),
-    ("received_bytes", "B", "bytes received", "from clients: INFO of Valkey"),
-    ("sent_bytes", "B", "bytes sent", "to clients: INFO of Valkey"),
+    (
+        "read_bytes",
+        "B",
+        "bytes read from files",
+        "reads asked of the kernel: pg_stat_io, from version 16; Innodb_data_read",
+    ),
+    (
+        "written_bytes",
+        "B",
+        "bytes written to files",
+        "writes asked of the kernel: pg_stat_io, from version 16; Innodb_data_written",
+    ),
+    ("received_bytes", "B", "bytes received", "from clients: INFO of Valkey, status of MariaDB"),
+    ("sent_bytes", "B", "bytes sent", "to clients: INFO of Valkey, status of MariaDB"),
 )
 """What servers say themselves."""
 SERVER_COSTS = tuple(cost.metric for cost in (*SAMPLED, *COUNTED))

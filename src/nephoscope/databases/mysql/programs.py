@@ -11,6 +11,7 @@ from nephoscope.machines.remote import Command, MachineHandle
 from nephoscope.model.errors import DatabaseFailed
 
 Product = Literal["mariadb", "mysql"]
+PRODUCTS: tuple[Product, ...] = ("mariadb", "mysql")
 NAMES = {"mariadb": "MariaDB", "mysql": "MySQL"}
 
 _LOOK_TIMEOUT_S = 30.0

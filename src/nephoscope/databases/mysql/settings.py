@@ -4,8 +4,9 @@ from collections.abc import Mapping
 from types import MappingProxyType
 
 from nephoscope.databases.asking import Rows
-from nephoscope.databases.mysql.programs import NAMES, Product, Programs, product_in, version_in
-from nephoscope.machines.remote import Command, MachineHandle
+from nephoscope.databases.mysql.programs import NAMES, Product, Programs, product_in, server_of_this_machine, version_in
+from nephoscope.machines.local import LocalRemote
+from nephoscope.machines.remote import Command, MachineHandle, Remote
 from nephoscope.model.errors import DatabaseFailed, InputError, OutputUnreadable
 from nephoscope.study.suggest import nearest
 
@@ -64,9 +65,7 @@ async def require_known(machine: MachineHandle, programs: Programs, settings: Ma
     """
     if not settings:
         return
-    argv = programs.as_user(programs.server, "--no-defaults", "--verbose", "--help")
-    said = (await machine.remote.execute(Command(argv, timeout_s=_HELP_TIMEOUT_S, pinned=False))).require().stdout
-    known = known_settings(said.decode(errors="replace"))
+    known = known_settings(await _help(machine.remote, programs))
     for name in settings:
         if name not in known:
             near = nearest(name, known)
@@ -74,6 +73,22 @@ async def require_known(machine: MachineHandle, programs: Programs, settings: Ma
                 f"{NAMES[programs.product]} {programs.version} has no setting {name!r}",
                 hint=f"did you mean {near}?" if near else "its manual lists them as system variables",
             )
+
+
+async def known_settings_here(product: Product) -> Mapping[str, str]:
+    """Setting -> default, of the server of this machine.
+
+    Raises:
+        DatabaseFailed: it has none.
+    """
+    programs = server_of_this_machine(product)
+    return known_settings(await _help(LocalRemote(()), programs))
+
+
+async def _help(remote: Remote, programs: Programs) -> str:
+    argv = programs.as_user(programs.server, "--no-defaults", "--verbose", "--help")
+    said = await remote.execute(Command(argv, timeout_s=_HELP_TIMEOUT_S, pinned=False))
+    return said.require().stdout.decode(errors="replace")
 
 
 def known_settings(said: str) -> Mapping[str, str]:
