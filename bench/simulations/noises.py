@@ -102,12 +102,19 @@ def _two_kinds(generator: np.random.Generator, k: int, n: int) -> Floats:
     return values
 
 
+def _machines(generator: np.random.Generator, k: int, n: int) -> Floats:
+    """Each trial has a machine of its own. They differ by the usual spread, and vary by up to three times as much."""
+    spreads = generator.uniform(1, WIDE, (k, n))
+    return generator.standard_normal((k, n)) + spreads * generator.standard_normal((k, n))
+
+
 CV_OF_WORLDS = 0.01
 WORLDS: tuple[Noise, ...] = (
     Noise("as the model has it", _log_normal),
     Noise("one value 30 % too low", _outlier),
     Noise("AR(1) of 0.5 within a configuration", _dependent),
     Noise("one in two kinds, 10 % apart, 80 : 20", _two_kinds),
+    Noise("machines that differ by 1 % and vary by 1 to 3 %", _machines),
 )
 """Of pairs of configurations whose values vary by `CV_OF_WORLDS`: what an analysis should survive and may not."""
 NOISES: tuple[Noise, ...] = (

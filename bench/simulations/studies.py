@@ -15,6 +15,7 @@ ALPHA = 0.05
 CONFIGURATIONS = (2, 5, 20, 100)
 REPLICATES = (4, 6, 10)
 WORLD_REPLICATES = (6, 8, 10)
+WORLD_CONFIGURATIONS = (2, 20)
 BEHIND = (1.0, 2.0, 3.0)
 """Standard errors of a mean by which the others are behind the best ones."""
 EQUAL_BEST = 5
@@ -91,31 +92,35 @@ class PowerCell:
 
 @dataclass(frozen=True)
 class WorldCell:
-    """Studies of a pair in a world that the model of the analysis does not have."""
+    """Studies in a world that the model of the analysis does not have."""
 
     noise: Noise
+    configurations: int
     replicates: int
 
     @property
     def key(self) -> str:
         """The name in the stored counts."""
-        return f"world | {self.noise.name} | {self.replicates}"
+        return f"world | {self.noise.name} | {self.configurations} | {self.replicates}"
 
     def study(self, number: int) -> Counter[str]:
-        """Whether one of two equals is called better, and whether the better one by 5 % is found, or lost."""
-        draws = CV_OF_WORLDS * self.noise.draw(_generator(self.key, number), 2, self.replicates)
-        equal = possible_best(Leaderboard.of(draws, blocked=True), ALPHA)
-        apart = possible_best(Leaderboard.of(draws + np.array([[0.0], [np.log(0.95)]]), blocked=True), ALPHA)
+        """Whether one of several equals is excluded, and whether the first, 5 % better than all others, is found."""
+        k = self.configurations
+        board = Leaderboard.of(
+            CV_OF_WORLDS * self.noise.draw(_generator(self.key, number), k, self.replicates), blocked=True
+        )
+        equal = possible_best(board, ALPHA)
+        apart = possible_best(board.shifted(np.where(np.arange(k) == 0, 0.0, np.log(0.95))), ALPHA)
         return +Counter(
             {
-                "equal: decided": int(equal.size == 1),
+                "equal: one lost": int(equal.size < k),
                 "apart: found": int(apart.tolist() == [0]),
                 "apart: lost": int(0 not in apart),
             }
         )
 
 
-WORLD_CELLS = tuple(WorldCell(noise, n) for noise in WORLDS for n in WORLD_REPLICATES)
+WORLD_CELLS = tuple(WorldCell(noise, k, n) for noise in WORLDS for k in WORLD_CONFIGURATIONS for n in WORLD_REPLICATES)
 ERROR_CELLS = tuple(ErrorCell(noise, k, n) for noise in NOISES for k in CONFIGURATIONS for n in REPLICATES)
 POWER_CELLS = tuple(
     PowerCell("one winner", 100, 6, 0.015, gap, drift, bar)
@@ -139,7 +144,9 @@ def fingerprint() -> list[float]:
     generator = np.random.default_rng(7)
     logs = generator.standard_normal((12, 6)) * np.linspace(1, 3, 12)[:, None]
     logs[3, 2] = logs[5, 0] = np.nan
-    numbers: list[float] = []
+    logs[7, 1] -= 99
+    logs[9, :2] -= 99
+    numbers: list[float] = [Leaderboard.of(np.cumsum(logs[:7, ::-1], axis=1), blocked=True).excess]
     for blocked in (True, False):
         board = Leaderboard.of(logs, blocked=blocked)
         numbers += [float(np.nansum(board.distances**2)), float(board.freedom.sum()), float(np.nansum(board.errors))]

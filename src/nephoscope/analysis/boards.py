@@ -96,6 +96,11 @@ class Board:
             return "rank sums"
         return "within blocks" if self.fit.fit.blocked else "without blocks"
 
+    def set_aside_of(self, row: int) -> list[int]:
+        """Places of the values of a row's cell that its level leaves out."""
+        far = {*self.fit.logs[row][self.fit.set_aside[row]].tolist()}
+        return [place for place, value in enumerate(self.cells[row].values) if self.sign * math.log(value) in far]
+
     def ratio_of(self, left: int, right: int) -> float:
         """The value of the left row as a multiple of that of the right one: the quotient of their levels."""
         return math.exp(self.sign * float(self.levels[left] - self.levels[right]))

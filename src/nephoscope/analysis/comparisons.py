@@ -137,17 +137,18 @@ def _by_values(board: Board) -> Iterator[_Pair]:
     upper = np.triu_indices(rows.size, 1)
     left, right = rows[upper[0]], rows[upper[1]]
     fit = board.fit
-    gaps, (errors, freedom) = fit.gaps[left, right], (part[left, right] for part in fit.of_pairs)
+    gaps, sure, down, up = (part[left, right] for part in (fit.gaps, fit.sure_gaps, fit.down, -fit.down.T))
+    errors, freedom = (part[left, right] for part in fit.of_pairs)
     known = fit.decidable[left] & fit.decidable[right]
     freedom = np.where(known, freedom, np.nan)
     with np.errstate(divide="ignore", invalid="ignore"):
-        p_values = np.where(errors > 0, 2 * special.stdtr(freedom, -np.abs(gaps) / errors), (gaps == 0) * 1.0)
+        p_values = np.where(errors > 0, 2 * special.stdtr(freedom, -np.abs(sure) / errors), (sure == 0) * 1.0)
     halves = special.stdtrit(freedom, (1 + CONFIDENCE) / 2) * errors
     quantiles = special.stdtrit(freedom, 1 - ALPHA / 2) + special.stdtrit(freedom, POWER)
     detectable = np.expm1(np.minimum(quantiles * errors, MOST_LOG))
     deviations = errors / np.sqrt(1 / fit.fit.counts[left] + 1 / fit.fit.counts[right])
-    logs = board.sign * gaps
-    ratios, lows, highs = (np.exp(np.clip(one, -MOST_LOG, MOST_LOG)) for one in (logs, logs - halves, logs + halves))
+    ends = np.sort(board.sign * np.stack([gaps - halves + down, gaps + halves + up]), axis=0)
+    ratios, lows, highs = (np.exp(np.clip(one, -MOST_LOG, MOST_LOG)) for one in (board.sign * gaps, *ends))
     columns: list[list[Any]] = [
         one.tolist() for one in (left, right, ratios, lows, highs, p_values, deviations, detectable, known)
     ]
@@ -182,7 +183,8 @@ def _row(
     disputed = (above == "above" and medians < 0) or (above == "below" and medians > 0)
     verdict = verdict_of("unresolved" if disputed else above, board.direction)
     more = None
-    enough = not disputed and min(n_left, n_right) >= MIN_EXTRAPOLATED
+    several = board.by_values and board.fit.kinds.several[[pair.left, pair.right]].any()
+    enough = not disputed and not several and min(n_left, n_right) >= MIN_EXTRAPOLATED
     if verdict is ComparisonVerdict.UNRESOLVED and enough and len(board.members) <= MAX_UNDECIDABLE:
         level = alpha if interval is None or p_adjusted == 0 else alpha * pair.p_value / p_adjusted
         each = replicates_to_decide(pair.ratio, pair.deviation, equivalence_margin=margin, alpha=level)

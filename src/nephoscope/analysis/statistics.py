@@ -11,11 +11,15 @@ from nephoscope.analysis.units import scope_of_cells
 from nephoscope.model.frozen import MOST_NUMBER
 from nephoscope.model.rows import Estimate, Statistic
 from nephoscope.stats.leaderboard import mean_half_widths
+from nephoscope.stats.limits import growth
 from nephoscope.stats.median import CONFIDENCE, margin_of_error, median_interval
 from nephoscope.stats.spread import outliers, pull, spread
 
 _MOST_LOGARITHM = math.log(MOST_NUMBER)
 """A level whose interval reaches further has no interval of its own: that of the median stays."""
+
+_Key = tuple[str, str, bool, str]
+"""Benchmark, metric, per CPU, configuration."""
 
 
 def statistics_of_cells(cells: Sequence[Cell], boards: Sequence[Board]) -> list[Statistic]:
@@ -27,12 +31,35 @@ def statistics_of_cells(cells: Sequence[Cell], boards: Sequence[Board]) -> list[
         cells: the values.
         boards: the leaderboards of the same cells.
     """
-    levels: dict[tuple[str, str, bool, str], Estimate] = {}
+    levels: dict[_Key, Estimate] = {}
+    notable: dict[_Key, dict[str, object]] = {}
     for board in boards:
-        found = _levels(board)
-        levels |= {(board.benchmark, board.metric, board.view == "per CPU", name): of for name, of in found.items()}
-    rows = [_statistic(c, levels.get((c.benchmark, c.metric, c.per_cpu, c.configuration))) for c in cells]
+        key = board.benchmark, board.metric, board.view == "per CPU"
+        levels |= {(*key, name): of for name, of in _levels(board).items()}
+        if board.by_values:
+            notable |= {(*key, name): _notable(board, row) for row, name in enumerate(board.names)}
+    rows = []
+    for cell in cells:
+        at = cell.benchmark, cell.metric, cell.per_cpu, cell.configuration
+        rows.append(_statistic(cell, levels.get(at)).model_copy(update=notable.get(at, {})))
     return sorted(rows, key=lambda row: (row.configuration, row.benchmark, row.metric, row.per_cpu))
+
+
+def _notable(board: Board, row: int) -> dict[str, object]:
+    """What the fit did with values that it is no model for."""
+    cell, kinds, places = board.cells[row], board.fit.kinds, board.set_aside_of(row)
+    median = median_interval(cell.values).median
+    changes = [100 * (cell.values[place] / median - 1) for place in places]
+    used, lower = len(cell.values) - len(places), int(kinds.lower[row])
+    is_lower = 2 * lower <= used
+    apart = (-1 if is_lower else 1) * board.sign * float(kinds.apart[row])
+    return {
+        "set_aside": [trial for place in places for trial in cell.members[place]],
+        "set_aside_percent": max(changes, key=abs, default=None),
+        "second_kind": lower if is_lower else used - lower,
+        "second_kind_percent": 100 * growth(apart) if lower else None,
+        "widened": math.sqrt(board.fit.excess),
+    }
 
 
 def _levels(board: Board) -> Mapping[str, Estimate]:

@@ -125,7 +125,30 @@ class Writer:
             "group": self._group,
             "slow": self._slow,
         }
-        return make[self.answer.kind]()
+        words = make[self.answer.kind]()
+        return replace(words, after=" ".join(filter(None, (words.after, *self._unlike_the_model()))))
+
+    def _unlike_the_model(self) -> Iterator[str]:
+        """What the comparison did about values that are far off, of two kinds, or not independent."""
+        rows = self.answer.question.rows if len(self.answer.question.rows) > 1 else []
+        away = [
+            f"{len(row.set_aside):,} of {counted(row.n, 'value')} of {self.names[row.configuration]} "
+            f"({_change(row.set_aside_percent)} than its median)"
+            for row in rows
+            if row.set_aside
+        ]
+        if away:
+            yield f"Far off from all others, and set aside here: {enumerated(away)}."
+        kinds = [
+            f"{self.names[row.configuration]} ({row.second_kind:,} of {counted(row.n, 'value')} "
+            f"{'is' if row.second_kind == 1 else 'are'} {_change(row.second_kind_percent)} than the others)"
+            for row in rows
+            if row.second_kind
+        ]
+        if kinds:
+            yield f"Came in two kinds: {enumerated(kinds)}. Verdicts hold for the more frequent kind as well."
+        if rows and rows[0].widened > 1:
+            yield f"Values depend on those of the block before, so intervals are {rows[0].widened:.1f} times as wide."
 
     @property
     def metric(self) -> Metric:
@@ -239,7 +262,7 @@ class Writer:
         name = self.names[pulling.configuration]
         if pulling.percent is None:
             return f"the level of {name} is what it would be in every block"
-        about = f"{people.percent(abs(pulling.percent))} {'lower' if pulling.percent < 0 else 'higher'} than its median"
+        about = f"{_change(pulling.percent)} than its median"
         are = "is" if pulling.values == 1 else "are"
         return f"{pulling.values:,} of {counted(pulling.of, 'value')} of {name} {are} about {about}"
 
@@ -394,6 +417,12 @@ class Writer:
             return ""
         behind = f"{people.percent(best.detectable_percent)} {pace_words(self.metric)[1]}"
         return f"A configuration {behind} would probably have been ruled out."
+
+
+def _change(change_percent: float | None) -> str:
+    """'30 % lower'."""
+    change = change_percent or 0.0
+    return f"{people.percent(abs(change))} {'lower' if change < 0 else 'higher'}"
 
 
 def _unusable(trials: Sequence[TrialRow]) -> str:

@@ -73,6 +73,7 @@ def _numbers(found: Answer) -> dict[str, Number | None]:
     if found.medians is not None:
         pulling = found.medians.pulling
         numbers |= {"medians": found.medians.ratio, "pulling": pulling.values, "pulling_percent": pulling.percent}
+    numbers |= _unlike_the_model(question)
     if found.pair is not None and len(question.rows) == 2:
         row = question.pair(*found.pair)
         more = row.more_to_measure if row else None
@@ -87,6 +88,17 @@ def _numbers(found: Answer) -> dict[str, Number | None]:
         numbers |= {"unknown": len(best.open), "margin": best.margin_percent, "detectable": best.detectable_percent}
         numbers |= {"out": len(best.left_out), "n_least": best.n_least, "n_most": best.n_most}
         numbers |= {f"behind_{key}": abs(row.change_percent) for key, row in keyed(best.behind)}
+    return numbers
+
+
+def _unlike_the_model(question: Question) -> dict[str, Number | None]:
+    """Of values that are far off, of two kinds, or not independent."""
+    numbers: dict[str, Number | None] = {}
+    for key, row in keyed(question.rows):
+        if row.set_aside or row.second_kind or row.widened > 1:
+            numbers |= {f"aside_{key}": len(row.set_aside), f"aside_percent_{key}": row.set_aside_percent}
+            numbers |= {f"kind_{key}": row.second_kind, f"kind_percent_{key}": row.second_kind_percent}
+            numbers |= {"widened": row.widened, f"of_{key}": row.n}
     return numbers
 
 

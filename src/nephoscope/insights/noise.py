@@ -22,6 +22,7 @@ from nephoscope.stats.order import OrderEffect, group_effect, serial_effect, sta
 from nephoscope.stats.precision import replicates_for_precision
 from nephoscope.stats.samples import Floats
 from nephoscope.stats.steadiness import steadiness
+from nephoscope.stats.two_way import two_way_fit
 
 
 def noise(lookup: Lookup) -> list[Draft]:
@@ -153,7 +154,7 @@ def outliers(lookup: Lookup) -> list[Draft]:
             "outliers",
             "warning",
             f"Outliers in {{flagged:count}} of {{all:count}} values{where} (modified z-score). They stay in all "
-            "statistics.",
+            "medians; where configurations are compared, those that are far off from all others are set aside.",
             numbers=numbers,
             trials=[trial for row in rows for trial in row.outliers],
             **words,
@@ -173,9 +174,9 @@ class _Series:
 def order(lookup: Lookup) -> list[Draft]:
     """Warnings for effects of the block, of the position in the block, and of the replicate before.
 
-    These are three questions about one study, so their p-values are corrected by Holm. No warning means that no effect
-    was found, which is likely with few replicates. Imports are not tested: their order was not randomised, and their
-    source rarely gives it.
+    The last is asked of what blocks do not remove. These are three questions about one study, so their p-values are
+    corrected by Holm. No warning means that no effect was found, which is likely with few replicates. Imports are not
+    tested: their order was not randomised, and their source rarely gives it.
     """
     series = None if lookup.study.source is not None else _series(lookup)
     if series is None:
@@ -183,7 +184,7 @@ def order(lookup: Lookup) -> list[Draft]:
     asked: list[tuple[str, Callable[[], OrderEffect | None]]] = [
         ("block", lambda: _grouped(series, lambda row: row.block, lookup.study.seed)),
         ("position within the block", lambda: _grouped(series, lambda row: row.position_in_block, lookup.study.seed)),
-        ("", lambda: serial_effect(series.values, series.cells, seed=lookup.study.seed)),
+        ("", lambda: serial_effect(_residuals(series))),
     ]
     effects = [(what, effect) for what, ask in asked if (effect := ask()) is not None]
     adjusted = holm([effect.p_value for _, effect in effects])
@@ -214,6 +215,20 @@ def _order_warning(effects: Sequence[tuple[str, OrderEffect, float]], trials: li
 
 def _grouped(series: _Series, group: Callable[[TrialRow], int], seed: int) -> OrderEffect | None:
     return group_effect(series.values, [group(row) for row in series.trials], series.cells, seed=seed)
+
+
+def _residuals(series: _Series) -> Floats:
+    """Shape (cells, blocks): without what all configurations of a benchmark have in common in a block."""
+    blocks = {block: place for place, block in enumerate(sorted({row.block for row in series.trials}))}
+    logs = np.full((max(series.cells) + 1, len(blocks)), np.nan)
+    rows: dict[str, list[int]] = defaultdict(list)
+    for value, cell, trial in zip(series.values, series.cells, series.trials, strict=True):
+        logs[cell, blocks[trial.block]] = value
+        if cell not in rows[trial.benchmark]:
+            rows[trial.benchmark].append(cell)
+    for several in rows.values():
+        logs[several] = two_way_fit(logs[several], blocked=len(several) > 1).residuals
+    return logs
 
 
 def _series(lookup: Lookup) -> _Series | None:

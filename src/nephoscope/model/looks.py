@@ -11,7 +11,7 @@ from nephoscope.model.questions import View
 from nephoscope.model.records import PlannedTrial
 from nephoscope.model.scopes import Scope
 
-RULE = 3
+RULE = 4
 """Of the looks that are taken now: 1 weighed the spread of dropped configurations as any other, and 2 left sets that
 were larger by three or more if the spread was only a little wider than in a study in full."""
 QuestionState = Literal["open", "decided", "tie", "out of reach", "undecided"]

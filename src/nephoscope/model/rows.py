@@ -472,7 +472,7 @@ class Statistic(Frozen):
     minimum: float
     maximum: float
     more_replicates_needed: int = Field(ge=0, description="replicates missing until the interval reaches 95 %")
-    outliers: list[str] = Field(description="trials with a modified z-score above 3.5, if n >= 6: flagged, not dropped")
+    outliers: list[str] = Field(description="trials with a modified z-score above 3.5, if n >= 6: flagged")
     trials: list[str] = Field(description="the valid replicates, by value")
     subject: Subject
     counted: Counted = Field(default="trials", description="what n counts; a machine has the median of its trials")
@@ -493,6 +493,22 @@ class Statistic(Frozen):
     )
     pulling_percent: float | None = Field(
         default=None, description="how far the middle one of these is from the median; None: there are none"
+    )
+    set_aside: list[str] = Field(
+        default=[], description="trials whose values are so far from all others that the level leaves them out"
+    )
+    set_aside_percent: float | None = Field(
+        default=None, description="how far the furthest of these is from the median; None: there are none"
+    )
+    second_kind: int = Field(
+        default=0, description="values of the less frequent kind, if the values came in two kinds with a gap between"
+    )
+    second_kind_percent: float | None = Field(
+        default=None, description="how far the level of these is from that of the others; None: there is one kind"
+    )
+    widened: float = Field(
+        default=1.0,
+        description="by what factor intervals of ratios are wider, as values depend on those before; 1: none does",
     )
 
     @property

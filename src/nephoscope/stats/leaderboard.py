@@ -11,12 +11,15 @@ from functools import cached_property
 import numpy as np
 from scipy import special  # type: ignore[import-untyped]
 
+from nephoscope.stats.dependence import excess_of
+from nephoscope.stats.far_off import without_far_off
+from nephoscope.stats.kinds import Kinds, kinds_of
 from nephoscope.stats.limits import NO_SPREAD
 from nephoscope.stats.moderation import Spreads, completed, moderated
 from nephoscope.stats.rank_board import possible_best_by_ranks, surely_above
 from nephoscope.stats.samples import Floats, Indices, Mask
 from nephoscope.stats.studentized_range import critical_range
-from nephoscope.stats.two_way import TwoWayFit, two_way_fit
+from nephoscope.stats.two_way import TwoWayFit
 
 MIN_VALUES = 3
 """A configuration with fewer values takes part in no claim. Where a metric has two narrow levels, two values often
@@ -34,11 +37,15 @@ class Contrast:
     freedom: float
     p_value: float
     """Two-sided, of no difference."""
+    down: float
+    """At most 0: by how much it is lower between the more frequent kinds of configurations that came in two."""
+    up: float
+    """At least 0: by how much it is higher."""
 
     def interval(self, confidence: float) -> tuple[float, float]:
         """Bounds that cover the true value with this confidence, on logarithms."""
         half = float(special.stdtrit(self.freedom, (1 + confidence) / 2)) * self.error
-        return self.estimate - half, self.estimate + half
+        return self.estimate - half + self.down, self.estimate + half + self.up
 
 
 @dataclass(frozen=True)
@@ -48,7 +55,14 @@ class Leaderboard:
     logs: Floats
     """Shape (K, B), NaN where there is no value."""
     fit: TwoWayFit
+    """Without what was set aside, but `counts` are of all values; squares are what independent replicates would need
+    to say as little of the means."""
     spreads: Spreads
+    set_aside: Mask
+    """Shape (K, B): values that are far off."""
+    kinds: Kinds
+    excess: float
+    """By how much dependence multiplied variances; 1: no replicate was shown to depend on the one before."""
 
     @classmethod
     def of(cls, logs: Floats, *, blocked: bool) -> "Leaderboard":
@@ -61,8 +75,16 @@ class Leaderboard:
         Raises:
             ValueError: not two dimensions, or infinite values.
         """
-        fit = two_way_fit(logs, blocked=blocked)
-        return cls(logs, fit, moderated(fit.squares, fit.freedom, paired=_paired(fit)))
+        fit, out = without_far_off(logs, blocked=blocked)
+        spreads = moderated(fit.squares, fit.freedom, paired=_paired(fit))
+        excess = excess_of(fit, spreads)
+        if excess > 1:
+            fit = replace(fit, squares=fit.squares * excess)
+            spreads = replace(spreads, variances=spreads.variances * excess)
+        kinds = kinds_of(fit.residuals)
+        kinds = kinds.named(np.where(out, np.nan, logs)) if fit.blocked else kinds
+        fit = replace(fit, counts=(~np.isnan(logs)).sum(axis=1).astype(np.float64))
+        return cls(logs, fit, spreads, out, kinds, excess)
 
     def shifted(self, offsets: Floats) -> "Leaderboard":
         """The same values divided by a constant of each configuration: its CPUs, or the dollars of a month.
@@ -71,7 +93,7 @@ class Leaderboard:
             offsets: shape (K,), added to the logarithms. NaN takes a configuration out of all claims.
         """
         fit = replace(self.fit, means=self.fit.means + offsets)
-        return Leaderboard(self.logs + offsets[:, None], fit, self.spreads)
+        return replace(self, logs=self.logs + offsets[:, None], fit=fit)
 
     @cached_property
     def as_if_complete(self) -> "Leaderboard":
@@ -100,6 +122,19 @@ class Leaderboard:
     def gaps(self) -> Floats:
         """Shape (K, K): by how much the row's configuration is above the column's, on logarithms."""
         return np.asarray(self.fit.means[:, None] - self.fit.means[None, :])
+
+    @cached_property
+    def down(self) -> Floats:
+        """Shape (K, K), at most 0: by how much a gap is smaller between the more frequent kinds of both than of means.
+
+        It is larger by `-down.T`.
+        """
+        return np.asarray(self.kinds.low[:, None] - self.kinds.high[None, :])
+
+    @cached_property
+    def sure_gaps(self) -> Floats:
+        """Shape (K, K): the part of each gap that there is between means and between the more frequent kinds."""
+        return np.asarray(np.maximum(self.gaps + self.down, 0) + np.minimum(self.gaps - self.down.T, 0))
 
     @cached_property
     def errors(self) -> Floats:
@@ -146,7 +181,7 @@ class Leaderboard:
         """Shape (K, K): gaps in units of the studentised range; NaN where no claim is possible, 0 on the diagonal."""
         usable = self.decidable[:, None] & self.decidable[None, :]
         with np.errstate(divide="ignore", invalid="ignore"):
-            distances = _SQRT_2 * self.gaps / self.errors
+            distances = _SQRT_2 * self.sure_gaps / self.errors
         distances = np.where(np.isnan(distances), 0.0, distances)
         return np.asarray(np.where(usable, distances, np.nan))
 
@@ -215,12 +250,8 @@ def differences(board: Leaderboard, alpha: float, among: Indices) -> Mask:
     """Shape (k, k), booleans: the row's configuration is surely above the column's; one error rate for all pairs."""
     if board.discrete:
         return surely_above([board.samples[row] for row in among], alpha)
-    claims = int(board.decidable[among].sum())
-    if claims < 2:
-        return np.zeros((among.size, among.size), dtype=bool)
-    square = np.ix_(among, among)
     with np.errstate(invalid="ignore"):
-        return np.asarray(board.distances[square] > critical_range(claims, board.freedom[square], alpha))
+        return np.asarray(board.gaps[np.ix_(among, among)] > half_widths(board, alpha, among))
 
 
 def ties(board: Leaderboard, alpha: float, margin: float, among: Indices | None = None) -> Mask:
@@ -260,6 +291,7 @@ def half_widths(board: Leaderboard, alpha: float, among: Indices) -> Floats:
     square = np.ix_(among, among)
     with np.errstate(invalid="ignore"):
         half = critical_range(claims, board.freedom[square], alpha) / _SQRT_2 * board.errors[square]
+        half += np.maximum(-board.down, -board.down.T)[square]
     return np.asarray(np.where(np.isnan(board.distances[square]), np.nan, half))
 
 
@@ -308,7 +340,9 @@ def contrast(board: Leaderboard, pairs: list[tuple[int, int]]) -> Contrast | Non
     variance = max(float(parts.sum()), 0.0)
     welch = variance**2 / float((parts**2 / each).sum()) if variance > 0 else float(each.min())
     estimate = float(weights[involved] @ board.fit.means[involved])
-    return _contrast(estimate, float(np.sqrt(variance)), min(welch, board.spreads.total))
+    low, high = (weights[involved, None] * np.stack([board.kinds.low, board.kinds.high], axis=1)[involved]).T
+    doubt = float(np.minimum(low, high).sum()), float(np.maximum(low, high).sum())
+    return _contrast(estimate, float(np.sqrt(variance)), min(welch, board.spreads.total), doubt)
 
 
 def _own_spreads(board: Leaderboard, involved: Indices) -> tuple[Floats, Floats]:
@@ -322,7 +356,8 @@ def _own_spreads(board: Leaderboard, involved: Indices) -> tuple[Floats, Floats]
     )
 
 
-def _contrast(estimate: float, error: float, freedom: float) -> Contrast:
+def _contrast(estimate: float, error: float, freedom: float, doubt: tuple[float, float]) -> Contrast:
+    sure = max(estimate + doubt[0], 0.0) + min(estimate + doubt[1], 0.0)
     if error == 0:
-        return Contrast(estimate, 0.0, freedom, 1.0 if estimate == 0 else 0.0)
-    return Contrast(estimate, error, freedom, 2 * float(special.stdtr(freedom, -abs(estimate) / error)))
+        return Contrast(estimate, 0.0, freedom, 1.0 if sure == 0 else 0.0, *doubt)
+    return Contrast(estimate, error, freedom, 2 * float(special.stdtr(freedom, -abs(sure) / error)), *doubt)

@@ -2,14 +2,21 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import lru_cache
+from itertools import permutations
 
 import numpy as np
 
-from nephoscope.stats.samples import Floats, sample
+from nephoscope.stats.samples import Floats, Indices, sample
 
 PERMUTATIONS = 4999
 MAX_NUMBERS = 4_000_000
 """Limit of permutations x values: beyond it there are fewer permutations, so that a long study fits into memory."""
+MIN_BLOCKS = 4
+"""Fewer blocks have too few orders."""
+ORDERS = 999
+"""So many other orders of the blocks are drawn where there are more than `_ALL_ORDERS` blocks."""
+_ALL_ORDERS = 6
 
 
 @dataclass(frozen=True)
@@ -53,32 +60,35 @@ def group_effect(values: Floats, groups: Sequence[int], cells: Sequence[int], *,
     return OrderEffect(observed, _share_as_large(observed, others))
 
 
-def serial_effect(values: Floats, cells: Sequence[int], *, seed: int) -> OrderEffect | None:
-    """Lag-1 autocorrelation of replicates within their cells, judged by permuting values within cells.
+def serial_effect(residuals: Floats) -> OrderEffect | None:
+    """Lag-1 autocorrelation of all rows together, judged by other orders of the same columns.
 
-    Large values in either direction matter, measured from the mean under permutation (which is below 0).
+    Rows may depend on each other in any way, as the residuals of one fit do: a column moves as a whole. Only a positive
+    correlation counts, as only that makes means look better known than they are.
 
     Args:
-        values: shape (n,), standardised within cells, in the order in which they were measured.
-        cells: shape (n,).
-        seed: of the permutations.
+        residuals: shape (K, B), in units that make rows comparable, in the order of time; NaN where there is none.
 
     Returns:
-        The pooled autocorrelation, in [-1, 1]; None if no cell has three values.
+        None if there are fewer than `MIN_BLOCKS` columns, or no residuals.
     """
-    labels = np.asarray(cells)
-    indices = [np.flatnonzero(labels == cell) for cell in np.unique(labels)]
-    if not indices or max(i.size for i in indices) < 3:
+    filled = np.nan_to_num(residuals)
+    products = filled.T @ filled
+    if residuals.shape[1] < MIN_BLOCKS or not (total := float(np.trace(products))):
         return None
+    orders = _orders(residuals.shape[1])
+    sums = products[orders[:, :-1], orders[:, 1:]].sum(axis=1)
+    return OrderEffect(float(sums[0]) / total, float(np.mean(sums >= sums[0] - 1e-9 * abs(sums[0]))))
 
-    def autocorrelation(rows: Floats) -> Floats:
-        products = sum(np.sum(rows[:, i[:-1]] * rows[:, i[1:]], axis=1) for i in indices)
-        return np.asarray(products / np.sum(rows**2, axis=1))
 
-    observed = float(autocorrelation(values[np.newaxis, :])[0])
-    others = autocorrelation(_permutations(values, labels, seed))
-    expected = float(np.mean(others))
-    return OrderEffect(observed, _share_as_large(abs(observed - expected), np.abs(others - expected)))
+@lru_cache(maxsize=64)
+def _orders(columns: int) -> Indices:
+    """Shape (orders, columns): the one of time first, and others: all of them where they are few."""
+    if columns <= _ALL_ORDERS:
+        return np.array([*permutations(range(columns))], dtype=np.intp)
+    generator = np.random.default_rng(columns)
+    drawn = [generator.permutation(columns) for _ in range(ORDERS)]
+    return np.array([np.arange(columns), *drawn], dtype=np.intp)
 
 
 def _share_as_large(observed: float, others: Floats) -> float:

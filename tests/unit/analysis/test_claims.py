@@ -18,7 +18,7 @@ from nephoscope.study.claims import Claims, Kind, load_claims
 from tests.docs.pages import ROOT, blocks
 from tests.support.shared_data import shared
 from tests.unit.analysis.study_builder import inputs, rows
-from tests.unit.analysis.test_levels import BIMODAL, STEADY
+from tests.unit.analysis.test_levels import SKEWED, STEADY
 from tests.unit.report.priced_example import MACHINES, priced_inputs
 
 SIX = [1000.0, 1001, 1002, 1003, 1004, 1005]
@@ -86,7 +86,7 @@ def test_a_claim_about_two_configurations_has_the_verdict_of_their_comparison(se
 
 
 def test_a_claim_is_not_decided_where_medians_are_the_other_way_round() -> None:
-    row = judged({"a": STEADY, "b": BIMODAL}, **AB)
+    row = judged({"a": STEADY * 2, "b": SKEWED * 2}, **AB)
     assert (row.verdict, row.low is not None and row.low > 1) == ("not decided", True)
     assert "the medians are the other way round" in str(row.reason)
 

@@ -1,6 +1,6 @@
 """As delivered and quiet: what a verdict needs, what is said of rejected trials, and how often steal is found."""
 
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import replace
 
 import pytest
@@ -32,26 +32,29 @@ BETTER, WORSE, TIE, OPEN = (
 QUIET = [1000.0, 1003, 1006, 1009, 1012, 1015, 1018, 1021]
 FASTER = [1050.0, 1053, 1056, 1059, 1062, 1065]
 STOLEN = [880.0, 883, 886, 889, 892, 895, 898, 901, 904, 907]
+OFTEN = range(1, 25, 6)
+MIXED = [value for place in range(4) for value in (FASTER[place], *(STOLEN * 2)[5 * place : 5 * place + 5])]
+"""Its replicates `OFTEN` are quiet and faster than `QUIET`, and the others are stolen from."""
 
 TYPES = {"a": ("aws", "m6a.large"), "b": ("aws", "m6i.large"), "c": ("gcp", "n2-standard-4")}
 """Of a and b, only the vendors of the CPUs differ."""
 
 
-def with_stolen(found: Rows, of: str, after: int, *, rejected: bool) -> Rows:
-    """Trials of one configuration after the first `after` lost a tenth of their CPU time."""
+def with_stolen(found: Rows, of: str, spared: Collection[int], *, rejected: bool) -> Rows:
+    """Trials of one configuration lost a tenth of their CPU time, except for these replicates."""
     reason = "steal: db-1: 10 % of CPU time was stolen; db-2: 9 % of CPU time was stolen"  # as a cluster has it
     judged = {"verdict": VerdictKind.INVALID, "reasons": [reason], "rejected_by": ["steal"]} if rejected else {}
     return [
         row.model_copy(update={"stolen_share": 0.1, **judged})
-        if row.configuration == of and row.replicate > after
+        if row.configuration == of and row.replicate not in spared
         else row.model_copy(update={"stolen_share": 0.0})
         for row in found[0]
     ], found[1]
 
 
-def studied(b: list[float], after: int, *, rejected: bool) -> AnalysedStudy:
+def studied(b: list[float], spared: Collection[int], *, rejected: bool) -> AnalysedStudy:
     a = QUIET * 3 if len(b) == 3 * len(QUIET) else QUIET  # within blocks, only replicates of both are compared
-    return analyse(inputs(with_stolen(rows({"a": a, "b": b}), "b", after, rejected=rejected)))
+    return analyse(inputs(with_stolen(rows({"a": a, "b": b}), "b", spared, rejected=rejected)))
 
 
 def plain(study: AnalysedStudy) -> Comparison:
@@ -81,7 +84,7 @@ def test_a_verdict_needs_both(
 
 
 def test_a_machine_that_is_faster_when_quiet_and_delivers_less_is_neither_better_nor_worse() -> None:
-    study = studied([*FASTER[:4], *STOLEN, *STOLEN], after=4, rejected=False)
+    study = studied(MIXED, spared=OFTEN, rejected=False)
     found = plain(study)
     assert (found.delivered, found.quiet, found.verdict) == (BETTER, WORSE, OPEN)
     assert found.ratio > 1 > (found.quiet_ratio or 2)
@@ -93,20 +96,22 @@ def test_a_machine_that_is_faster_when_quiet_and_delivers_less_is_neither_better
 
 
 def test_quiet_trials_that_are_too_few_confirm_nothing() -> None:
-    assert plain(studied(STOLEN, after=1, rejected=False)).quiet is OPEN
-    none_quiet = plain(studied(STOLEN, after=0, rejected=False))
+    assert plain(studied(STOLEN, spared=range(1, 2), rejected=False)).quiet is OPEN
+    none_quiet = plain(studied(STOLEN, spared=(), rejected=False))
     assert (none_quiet.delivered, none_quiet.quiet, none_quiet.verdict) == (BETTER, OPEN, OPEN)
     assert none_quiet.quiet_ratio is None
 
 
 def test_both_views_that_agree_give_the_verdict_as_delivered() -> None:
-    found = plain(studied([*(value - 60 for value in QUIET), *STOLEN], after=8, rejected=False))
+    found = plain(studied([*(value - 60 for value in QUIET), *STOLEN], spared=range(1, 9), rejected=False))
     assert (found.delivered, found.quiet, found.verdict, str(found.reason)) == (BETTER, BETTER, BETTER, "")
 
 
-def among_three(b: list[float], after: int, *, types: dict[str, tuple[str, str]] | None = None) -> AnalysedStudy:
+def among_three(
+    b: list[float], spared: Collection[int], *, types: dict[str, tuple[str, str]] | None = None
+) -> AnalysedStudy:
     values = {"a": QUIET * 3, "b": b, "c": [0.7 * value for value in QUIET * 3]}
-    return analyse(inputs(with_stolen(rows(values), "b", after, rejected=False), types=types))
+    return analyse(inputs(with_stolen(rows(values), "b", spared, rejected=False), types=types))
 
 
 def plain_best(study: AnalysedStudy) -> BestRow:
@@ -119,7 +124,7 @@ def plain_ranks(study: AnalysedStudy) -> dict[str, tuple[int, int]]:
 
 
 def test_a_machine_that_is_the_best_in_one_view_only_is_no_winner() -> None:
-    study = among_three([*FASTER[:4], *STOLEN, *STOLEN], after=4)
+    study = among_three(MIXED, spared=OFTEN)
     best = plain_best(study)
     assert (best.best, best.excluded, best.tied) == (["a", "b"], 1, False)
     assert str(best.reason) == "as delivered a is the best, but in quiet trials b is the best"
@@ -129,17 +134,17 @@ def test_a_machine_that_is_the_best_in_one_view_only_is_no_winner() -> None:
     )
     assert "a or b may be the fastest; 1 of 3 is clearly slower." in said
     assert "As delivered a is the best, but in quiet trials b is the best." in said
-    two = plain_best(studied([*FASTER[:4], *STOLEN, *STOLEN], after=4, rejected=False))
+    two = plain_best(studied(MIXED, spared=OFTEN, rejected=False))
     assert (two.best, two.excluded, two.reason) == (["a", "b"], 0, best.reason)
 
 
 def test_one_that_both_views_call_the_best_is_the_winner() -> None:
-    best = plain_best(among_three([*(value - 60 for value in QUIET), *STOLEN, *STOLEN[:6]], after=8))
+    best = plain_best(among_three([*(value - 60 for value in QUIET), *STOLEN, *STOLEN[:6]], spared=range(1, 9)))
     assert (best.best, best.excluded, str(best.reason)) == (["a"], 2, "")
 
 
 def test_too_few_quiet_trials_exclude_nobody() -> None:
-    study = among_three([*STOLEN, *STOLEN, *STOLEN[:4]], after=1)
+    study = among_three([*STOLEN, *STOLEN, *STOLEN[:4]], spared=range(1, 2))
     best = plain_best(study)
     assert best.best == ["a", "b"]
     assert str(best.reason).endswith("too few trials of b were quiet to exclude it")
@@ -148,28 +153,28 @@ def test_too_few_quiet_trials_exclude_nobody() -> None:
 
 def test_a_machine_that_was_never_quiet_counts_as_it_delivered_among_many_but_not_in_a_pair() -> None:
     never = [*STOLEN, *STOLEN, *STOLEN[:4]]
-    study = among_three(never, after=0)
+    study = among_three(never, spared=())
     best = plain_best(study)
     assert (best.best, best.excluded) == (["a"], 2)
     assert str(best.reason) == "no trial of b was quiet, so what it delivered counts in both views"
     assert plain_ranks(study) == {"a": (1, 1), "b": (2, 2), "c": (3, 3)}
-    pair = studied(never, after=0, rejected=False)
+    pair = studied(never, spared=(), rejected=False)
     assert plain(pair).verdict is OPEN
     assert plain_best(pair).excluded == 0, "the best of two says what their comparison says"
 
 
 @pytest.mark.parametrize(
-    ("b", "after", "verdict", "quiet", "reason"),
+    ("b", "spared", "verdict", "quiet", "reason"),
     [
-        ([*FASTER[:4], *STOLEN, *STOLEN], 4, OPEN, BETTER, "worse as delivered, but better in quiet trials"),
-        ([*STOLEN, *STOLEN, *STOLEN[:4]], 0, OPEN, OPEN, "worse as delivered, but not decided in quiet trials"),
-        ([*(value - 60 for value in QUIET), *STOLEN, *STOLEN[:6]], 8, WORSE, WORSE, ""),
+        (MIXED, OFTEN, OPEN, BETTER, "worse as delivered, but better in quiet trials"),
+        ([*STOLEN, *STOLEN, *STOLEN[:4]], (), OPEN, OPEN, "worse as delivered, but not decided in quiet trials"),
+        ([*(value - 60 for value in QUIET), *STOLEN, *STOLEN[:6]], range(1, 9), WORSE, WORSE, ""),
     ],
 )
 def test_a_contrast_needs_both(
-    b: list[float], after: int, verdict: ComparisonVerdict, quiet: ComparisonVerdict, reason: str
+    b: list[float], spared: Collection[int], verdict: ComparisonVerdict, quiet: ComparisonVerdict, reason: str
 ) -> None:
-    study = among_three(b, after, types=TYPES)
+    study = among_three(b, spared, types=TYPES)
     found = [row for row in study[ContrastRow] if row.view == "plain"]
     assert found, "a and b differ in nothing but the vendor of their CPUs"
     for row in found:
@@ -179,8 +184,7 @@ def test_a_contrast_needs_both(
 
 def of_split_machines() -> AnalysedStudy:
     """As `among_three`, but b ran on two models of CPU, so that it counts as two configurations."""
-    b = [*FASTER[:4], *STOLEN, *STOLEN]
-    found = with_stolen(rows({"a": QUIET * 3, "b": b, "c": QUIET * 3}), "b", 4, rejected=False)
+    found = with_stolen(rows({"a": QUIET * 3, "b": MIXED, "c": QUIET * 3}), "b", OFTEN, rejected=False)
     models = {"b": ("Xeon 8373C", "Xeon 8375C")}
     seen = [
         observed(row, cpu_model=models.get(row.configuration, ("EPYC 7R13",) * 2)[row.replicate % 2])
@@ -200,9 +204,9 @@ def test_the_pairs_of_a_contrast_may_have_names_with_spaces() -> None:
 
 def test_what_is_certainly_behind_is_so_in_both_views() -> None:
     trials, measurements = with_stolen(
-        rows({"a": QUIET * 3, "b": [*FASTER[:4], *STOLEN, *STOLEN], "c": [700.0 + at for at in range(24)]}),
+        rows({"a": QUIET * 3, "b": MIXED, "c": [700.0 + at % 8 for at in range(24)]}),
         "b",
-        4,
+        OFTEN,
         rejected=False,
     )
     cells = cells_of(trials, measurements, METRICS)
@@ -237,7 +241,7 @@ def test_without_stolen_time_nothing_changes() -> None:
 
 
 def test_rejected_trials_are_told_by_verdict_rank_and_answer_with_the_median_of_all() -> None:
-    study = studied([*FASTER, *STOLEN], after=6, rejected=True)
+    study = studied([*FASTER, *STOLEN], spared=range(1, 7), rejected=True)
     found = plain(study)
     assert (found.verdict, found.quiet) == (WORSE, None), "rejected trials are no part of either view"
     assert str(plain_best(study).note).startswith("steal rejected 10 of 16 trials of b")
@@ -249,7 +253,7 @@ def test_rejected_trials_are_told_by_verdict_rank_and_answer_with_the_median_of_
 
 
 def test_the_baseline_of_a_burstable_machine_is_no_disturbance() -> None:
-    trials, measurements = with_stolen(rows({"a": QUIET, "b": STOLEN}), "b", 0, rejected=False)
+    trials, measurements = with_stolen(rows({"a": QUIET, "b": STOLEN}), "b", (), rejected=False)
     spent = [row.model_copy(update={"at_baseline": row.configuration == "b"}) for row in trials]
     found = analyse(inputs((spent, measurements)))
     assert (plain(found).verdict, plain(found).quiet, found[DeliveredRow]) == (BETTER, None, [])
@@ -260,11 +264,11 @@ def test_a_claim_is_decided_if_both_views_say_the_same() -> None:
     claim = {"id": "c", "text": "t", "source": "s", "kind": "better", "benchmark": "tpcc", "metric": "new_orders*"}
     sides = {"left": {"configuration": "a"}, "right": {"configuration": "b"}}
     claims = Claims.model_validate({"claims": [claim | sides]})
-    for b, after, verdict in (
+    for b, quiet, verdict in (
         ([*FASTER[:4], *STOLEN, *STOLEN], 4, "not decided"),
         ([*(value - 60 for value in QUIET), *STOLEN], 8, "supported"),
     ):
-        found = inputs(with_stolen(rows({"a": QUIET, "b": b}), "b", after, rejected=False))
+        found = inputs(with_stolen(rows({"a": QUIET, "b": b}), "b", range(1, quiet + 1), rejected=False))
         study = analyse(replace(found, claims=claims))
         (row,), pair = study[ClaimRow], plain(study)
         assert row.verdict == verdict
@@ -274,7 +278,7 @@ def test_a_claim_is_decided_if_both_views_say_the_same() -> None:
 
 
 def test_few_rejected_trials_are_no_caution() -> None:
-    study = studied([*QUIET, *FASTER, STOLEN[0]], after=14, rejected=True)
+    study = studied([*QUIET, *FASTER, STOLEN[0]], spared=range(1, 15), rejected=True)
     assert str(plain(study).note) == ""
     assert study[DeliveredRow][0].rejected_share == pytest.approx(1 / 15)
 
@@ -309,12 +313,12 @@ def test_where_machines_are_counted_what_steal_rejected_is_still_a_share_of_tria
 
 
 def test_a_configuration_of_which_steal_left_nothing_still_has_its_median_of_all() -> None:
-    row = studied(STOLEN, after=0, rejected=True)[DeliveredRow][0]
+    row = studied(STOLEN, spared=(), rejected=True)[DeliveredRow][0]
     assert (row.n, row.median, row.n_rejected, row.median_with_rejected) == (0, None, 10, 893.5)
 
 
 def test_steal_is_a_share_of_trials_with_an_interval() -> None:
-    study = studied([*FASTER, *STOLEN], after=6, rejected=False)
+    study = studied([*FASTER, *STOLEN], spared=range(1, 7), rejected=False)
     a, b = study[StealRow]
     assert (a.over, a.n, a.share, b.over, b.n, b.share) == (0, 8, 0.0, 10, 16, 0.625)
     assert (b.low, b.high) == proportion_interval(10, 16)

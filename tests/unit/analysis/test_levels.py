@@ -17,6 +17,7 @@ from tests.unit.analysis.study_builder import LATENCY, TPMC, inputs, noisy, rows
 METRIC = TPMC.name
 STEPS = Metric(name="warehouses", unit="warehouses", direction=Direction.HIGHER, title="Warehouses", headline=True)
 STEADY = [98_000.0, 98_050, 98_100, 98_200, 98_300, 98_150, 98_250, 98_120, 98_180, 98_220]
+SKEWED = [98_190.0, 96_700, 98_200, 98_210, 95_000, 98_195, 98_205, 93_300, 98_200, 91_600]
 BIMODAL = [99_100.0, 99_000, 99_200, 99_050, 99_150, 99_100, 62_000, 61_500, 62_500, 62_200]
 """Two models of a machine under one type: the median is ahead, the geometric mean far behind."""
 
@@ -107,10 +108,10 @@ def test_one_value_is_its_own_level() -> None:
 
 
 def test_where_medians_are_the_other_way_round_nothing_is_called_better() -> None:
-    study = study_of({"steady": STEADY, "two-models": BIMODAL})
+    study = study_of({"steady": STEADY * 2, "skewed": SKEWED * 2})
     (pair,) = (row for row in study[Comparison] if not row.per_cpu)
-    assert pair.low is not None
-    assert pair.low > 1 > (pair.ratio_of_medians or 0)
+    assert pair.high is not None
+    assert pair.high < 1 < (pair.ratio_of_medians or 0)
     assert pair.is_disputed
     assert pair.verdict is ComparisonVerdict.UNRESOLVED
     assert pair.mirrored().is_disputed
@@ -118,15 +119,53 @@ def test_where_medians_are_the_other_way_round_nothing_is_called_better() -> Non
 
 
 def test_the_best_by_medians_is_not_excluded_and_is_named() -> None:
-    values = {"steady": STEADY, "two-models": BIMODAL, "slow": [0.7 * value for value in STEADY]}
+    values = {"steady": STEADY * 3, "skewed": SKEWED * 3, "slow": [0.7 * value for value in STEADY * 3]}
     study = study_of(values)
     (best,) = (row for row in study[BestRow] if row.view == "plain")
-    assert (best.best, best.by_median, best.excluded) == (["steady", "two-models"], ["two-models"], 1)
+    assert (best.best, best.by_median, best.excluded) == (["steady", "skewed"], ["skewed"], 1)
     ranks = {row.configuration: (row.first, row.last) for row in study[RankRow] if row.view == "plain"}
-    assert ranks["two-models"][0] == 1
+    assert ranks["skewed"][0] == 1
     assert ranks["steady"][1] > 1
     (answer, *_) = (row.text for row in study.insights if row.rule == "answer")
-    assert "not decided: first by levels is steady, and by medians two-models" in str(answer)
+    assert "not decided: first by levels is steady, and by medians skewed" in str(answer)
+
+
+def test_a_value_far_off_closes_no_question_and_is_named() -> None:
+    values = {"a": [1000.0, 1003, 1006, 1002, 1008, 700], "b": [950.0, 953, 949, 951, 948, 947]}
+    study = study_of(values)
+    (pair,) = (row for row in study[Comparison] if not row.per_cpu)
+    row = of(study)["a"]
+    assert pair.verdict is ComparisonVerdict.BETTER
+    assert pair.n_left == row.n == 6
+    assert pair.ratio == pytest.approx((row.level or 0) / (of(study)["b"].level or 1))
+    assert row.level == pytest.approx(1003.2, rel=1e-4)
+    assert row.set_aside == ["tpcc-a-6"]
+    assert row.set_aside_percent == pytest.approx(100 * (700 / 1002.5 - 1))
+    (answer, *_) = (row.text for row in study.insights if row.rule == "answer")
+    assert "Far off from all others, and set aside here: 1 of 6 values of a (30 % lower than its median)." in str(
+        answer
+    )
+
+
+def test_what_came_in_two_kinds_is_named_and_is_no_worse_by_chance() -> None:
+    study = study_of({"steady": STEADY, "two-models": BIMODAL})
+    (pair,) = (row for row in study[Comparison] if not row.per_cpu)
+    assert pair.verdict is ComparisonVerdict.UNRESOLVED
+    assert pair.more_replicates_needed is None
+    levels = of(study)
+    assert (levels["steady"].second_kind, levels["two-models"].second_kind) == (0, 4)
+    assert levels["two-models"].second_kind_percent == pytest.approx(-37.4, abs=0.1)
+    (answer, *_) = (row.text for row in study.insights if row.rule == "answer")
+    assert "Came in two kinds: two-models (4 of 10 values are 37 % lower than the others)." in str(answer)
+
+
+def test_replicates_that_depend_on_each_other_widen_intervals() -> None:
+    walks = np.cumsum(np.random.default_rng(3).normal(0, 0.01, (6, 10)), axis=1)
+    study = study_of({f"c{row}": [float(value) for value in 1000 * np.exp(walks[row])] for row in range(6)})
+    widened = of(study)["c0"].widened
+    assert widened > 1.5
+    (answer, *_) = (row.text for row in study.insights if row.rule == "answer")
+    assert f"so intervals are {widened:.1f} times as wide" in str(answer)
 
 
 def test_values_that_pull_a_level_from_the_median_are_counted() -> None:

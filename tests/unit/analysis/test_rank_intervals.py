@@ -15,7 +15,7 @@ from nephoscope.model.price_rows import CostRow
 from nephoscope.model.questions import RankIntervals
 from nephoscope.model.rows import RankRow, Statistic
 from tests.unit.analysis.study_builder import TPMC, inputs, rows
-from tests.unit.analysis.test_delivered import FASTER, STOLEN, among_three
+from tests.unit.analysis.test_delivered import MIXED, OFTEN, among_three
 from tests.unit.report import priced_example
 
 Ranks = dict[str, tuple[int, int]]
@@ -78,9 +78,9 @@ def test_in_steps_only_the_direction_is_known() -> None:
     assert ranks(found, {"a": -0.01, "b": 0.0}) == {"a": (1, 2), "b": (1, 2)}, "by how much is not known"
 
 
-@pytest.mark.parametrize("after", [4, 12])
-def test_a_disturbed_board_covers_both_views(after: int) -> None:
-    study = among_three([*FASTER[:4], *STOLEN, *STOLEN], after=after)
+@pytest.mark.parametrize("spared", [OFTEN, range(1, 13)])
+def test_a_disturbed_board_covers_both_views(spared: range) -> None:
+    study = among_three(MIXED, spared)
     found = study[RankIntervals][0]
     (rows_plain,) = stored(study, found, "plain").values()
     assert covers(ranks(found, dict.fromkeys(found.configurations, 0.0)), rows_plain)

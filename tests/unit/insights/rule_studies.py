@@ -89,6 +89,12 @@ def drifting() -> Rows:
     return rows({name: [float(v) for v in 100 + drift + generator.normal(0, 1, 6)] for name in "abcd"})
 
 
+def walking() -> Rows:
+    """Each configuration wanders on its own."""
+    walks = np.random.default_rng(3).normal(0, 1, (6, 8)).cumsum(axis=1)
+    return rows({name: [float(v) for v in 100 + walk] for name, walk in zip("abcdef", walks, strict=True)})
+
+
 def split() -> AnalysedStudy:
     found = noisy({"a": 1.0})
     seen = [observed(row, cpu_model="Xeon 8" if row.replicate < 3 else "Xeon 9") for row in found[0]]
@@ -419,6 +425,7 @@ def studies() -> dict[str, AnalysedStudy]:
         "refused": analyse(inputs(refused())),
         "altered": analyse(inputs(altered())),
         "drifting": analyse(inputs(drifting())),
+        "walking": analyse(inputs(walking())),
         "saturated": saturated(),
         "split": split(),
         "exchanged": analyse(inputs(exchanged())),

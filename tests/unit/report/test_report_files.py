@@ -132,7 +132,7 @@ def unpacked(study: AnalysedStudy, folder: Path) -> Path:
 
 
 def test_pages_call_a_question_without_an_answer_not_decided() -> None:
-    disturbed = test_delivered.studied([*test_delivered.FASTER[:4], *test_delivered.STOLEN], after=4, rejected=False)
+    disturbed = test_delivered.studied(LATE, range(1, 5), rejected=False)
     for study in (priced_example.everything(), disturbed):
         verdicts = [row.verdict for row in study[Comparison]] + [row.verdict for row in study[FamilyComparison]]
         assert ComparisonVerdict.UNRESOLVED in verdicts
@@ -142,6 +142,7 @@ def test_pages_call_a_question_without_an_answer_not_decided() -> None:
         assert not re.findall("unresolved|undecided", said, flags=re.IGNORECASE)
 
 
+LATE = [*test_delivered.FASTER[:4], *test_delivered.STOLEN]
 NOT_RECOMPUTED = {"minimum_detectable_percent", "more_replicates_needed", "age_days"}
 """What only simulation gives, and an age that only repeats dates."""
 
@@ -163,13 +164,13 @@ def test_a_second_implementation_recomputes_every_figure_from_the_bundle(tmp_pat
     assert counted["ranks"] == 4 * len(study[RankRow])
     assert counted["best"] >= 5 * len(study[BestRow]) > 0
     assert counted["contrasts"] == 6 * len(study[ContrastRow]) > 0
-    assert counted["statistics"] == 21 * len(study[Statistic])
+    assert counted["statistics"] == 25 * len(study[Statistic])
     assert counted["checks"] == 5 * len(study[GateRow])
 
 
 @pytest.mark.parametrize("rejected", [False, True])
 def test_a_second_implementation_recomputes_stolen_time_and_both_views(tmp_path: Path, rejected: bool) -> None:
-    study = test_delivered.studied([*test_delivered.FASTER[:4], *test_delivered.STOLEN], after=4, rejected=rejected)
+    study = test_delivered.studied(LATE, range(1, 5), rejected=rejected)
     assert [row.over for row in study[StealRow]] == [0, 10]
     assert any(row.reason for row in study[Comparison]) != rejected
     folder = unpacked(study, tmp_path)
@@ -197,8 +198,8 @@ def test_a_second_implementation_recomputes_what_both_views_say_of_many_configur
     study = analyse(replace(found, trials=trials, measurements=measurements))
     assert any(str(row.reason).startswith("as delivered") for row in study[BestRow])
     assert any("no trial of gcp-n2 was quiet" in str(row.reason) for row in study[BestRow])
-    b = [*test_delivered.FASTER[:4], *test_delivered.STOLEN, *test_delivered.STOLEN]
-    contrasted = test_delivered.among_three(b, after=4, types=test_delivered.TYPES)
+    b = test_delivered.MIXED
+    contrasted = test_delivered.among_three(b, test_delivered.OFTEN, types=test_delivered.TYPES)
     assert any(row.reason for row in contrasted[ContrastRow])
     split = test_delivered.of_split_machines()
     assert split[ContrastRow]

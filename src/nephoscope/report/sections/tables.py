@@ -34,8 +34,8 @@ LEADER: Columns = (
 STATISTIC: Columns = (
     *("benchmark", "metric", "per_cpu", "configuration", "cpus", "n", "n_excluded", "level", "level_low"),
     *("level_coverage", "median", "low", "coverage", "margin_percent", "more_replicates_needed", "cv_percent"),
-    *("range_percent", "minimum", "maximum", "outliers", "pulling", "pulling_percent", "counted", "machines", "scope"),
-    "trials",
+    *("range_percent", "minimum", "maximum", "outliers", "pulling", "pulling_percent", "set_aside", "second_kind"),
+    *("second_kind_percent", "widened", "counted", "machines", "scope", "trials"),
 )
 LOWER_BOUND: Columns = ("benchmark", "metric", "configuration", "value", "n", "bounded", "trials")
 TRIAL: Columns = (

@@ -283,6 +283,7 @@ def _trials(book: Book, row: Any, trials: Sequence[str]) -> Cell:
 SPECIAL: Mapping[str, Callable[[Book, Any, Any], Cell]] = {
     "trials": _trials,
     "outliers": lambda book, _, value: Cell(links=trial_links(value, book)),
+    "set_aside": lambda book, _, value: Cell(links=trial_links(value, book)),
     "trial": lambda book, _, value: trial_cell(value, book),
     "metric": lambda book, row, _: Cell(_about(book, row, OF_A_METRIC), tone="name"),
     "argv": lambda _book, _row, value: Cell(shlex.join(value), code=True),
