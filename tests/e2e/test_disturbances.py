@@ -148,17 +148,26 @@ def quota(pid: int) -> Iterator[None]:
     first = (CGROUPS / "cpu").is_dir()
     group = (CGROUPS / "cpu" if first else CGROUPS) / f"nephoscope-tests-quota-{pid}"
     group.mkdir()
-    tree = below(pid)
     try:
         (group / ("cpu.cfs_quota_us" if first else "cpu.max")).write_text("1000" if first else "1000 100000")
-        for each in tree:
-            (group / "cgroup.procs").write_text(str(each))
+        for each in below(pid):
+            with contextlib.suppress(ProcessLookupError):
+                (group / "cgroup.procs").write_text(str(each))
         yield
     finally:
-        for each in tree:
+        leave(group)
+
+
+def leave(group: Path) -> None:
+    """Removes it, and moves out what is in it: processes that began there, too."""
+    deadline = time.monotonic() + 10
+    while group.is_dir():
+        for each in (group / "cgroup.procs").read_text().split():
             with contextlib.suppress(OSError):
-                (group.parent / "cgroup.procs").write_text(str(each))
-        group.rmdir()
+                (group.parent / "cgroup.procs").write_text(each)
+        with contextlib.suppress(OSError):
+            group.rmdir()
+        assert time.monotonic() < deadline, f"something stays in {group}"
 
 
 @contextlib.contextmanager
@@ -174,8 +183,7 @@ def slow_disk(pid: int) -> Iterator[None]:
         (group / "cgroup.procs").write_text(str(pid))
         yield
     finally:
-        (group.parent / "cgroup.procs").write_text(str(pid))
-        group.rmdir()
+        leave(group)
 
 
 def whole_disk(folder: Path) -> str:

@@ -19,6 +19,8 @@ use std::path::{Path, PathBuf};
 const AFFORDED: f64 = 0.0015;
 /// Numbers of processes that are tried before all processes are listed again.
 const MOST_TRIED: i32 = 200;
+/// So many are tried at once in any case, and else one for this many processes, which cost as much in a list.
+const FEW_TRIED: i32 = 8;
 /// The loudest processes of an interval that are written.
 const LOUDEST: usize = 10;
 /// An ended process whose parent did not get its time; less than this is rounding.
@@ -259,12 +261,13 @@ impl Accounts {
     }
 
     /// Numbers of the processes that may be new: those that were given out since the last call, if they are few, or of
-    /// all that are there. Opening one costs a hundredth of a list of all.
+    /// all that are there.
     fn maybe_new(&mut self, last_pid: Option<i32>) -> Vec<i32> {
         let before = std::mem::replace(&mut self.last_pid, last_pid);
         if let Some((before, last)) = before.zip(last_pid).filter(|(before, last)| before <= last) {
+            let known = i32::try_from(self.ours.len() + self.others.len()).unwrap_or(i32::MAX);
             self.tried = self.tried.saturating_add(last - before);
-            if self.tried <= MOST_TRIED {
+            if self.tried <= MOST_TRIED && last - before <= FEW_TRIED.max(known / FEW_TRIED) {
                 return (before + 1..=last).collect();
             }
         }
@@ -494,7 +497,7 @@ mod tests {
         files.put(7, 10, 7, 50, 0);
         assert_eq!(used_until(7, 3), 800_000);
         files.put(9, 10, 9, 20, 0);
-        assert_eq!(used_until(9 + MOST_TRIED, 4), 1_000_000);
+        assert_eq!(used_until(9 + FEW_TRIED + 1, 4), 1_000_000);
     }
 
     #[test]
