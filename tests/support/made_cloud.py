@@ -9,9 +9,8 @@ from nephoscope.machines.fake import FakeRemote
 from nephoscope.machines.remote import MachineHandle
 from nephoscope.model.errors import NephoscopeError
 from nephoscope.providers.base import ClusterRequest
-from nephoscope.providers.cloud.order import ClusterOrder, machine_name
+from nephoscope.providers.cloud.order import ClusterOrder, Question, machine_name
 from nephoscope.providers.cloud.provider import CloudMachine, Life
-from nephoscope.providers.cloud.questions import Question
 from nephoscope.providers.fake import idle_answers
 from nephoscope.study.model import Configuration, Machine
 

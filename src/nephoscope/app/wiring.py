@@ -21,8 +21,8 @@ if TYPE_CHECKING:
     from nephoscope.machines.waiting import Clock
     from nephoscope.providers.base import ClusterRequest, Provider
     from nephoscope.providers.cloud.data_sets import ObjectStorage
+    from nephoscope.providers.cloud.order import Question
     from nephoscope.providers.cloud.provider import Cloud, CloudProvider
-    from nephoscope.providers.cloud.questions import Question
     from nephoscope.providers.cloud.snapshots import Snapshots
     from nephoscope.run.world import Listener, World
     from nephoscope.store.folder import ResultsFolder

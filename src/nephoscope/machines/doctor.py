@@ -3,7 +3,6 @@
 from collections.abc import Mapping, Sequence
 from enum import StrEnum
 
-from nephoscope.machines.owner import cloud_named_by
 from nephoscope.machines.tools import Tool
 from nephoscope.model.errors import EnvironmentProblem
 from nephoscope.model.frozen import Frozen
@@ -186,3 +185,23 @@ def require_fit(findings: Sequence[Finding], *, here: bool) -> None:
             f"{what}: {', '.join(bad)}",
             hint="follow the hints above, then run doctor again",
         )
+
+
+_CLOUDS = {
+    ("Amazon EC2", ""): "Amazon EC2",
+    ("Xen", "HVM domU"): "Amazon EC2",
+    ("Google", "Google Compute Engine"): "Google Compute Engine",
+    ("Microsoft Corporation", "Virtual Machine"): "Microsoft Azure",
+    ("Alibaba Cloud", ""): "Alibaba Cloud",
+    ("DigitalOcean", ""): "DigitalOcean",
+    ("Hetzner", ""): "Hetzner",
+    ("Tencent Cloud", ""): "Tencent Cloud",
+}
+"""(vendor, product) as DMI has them -> the cloud; an empty product stands for any. Two of them may also be a machine of
+one's own: Xen, and Microsoft's Hyper-V."""
+
+
+def cloud_named_by(facts: Facts) -> str | None:
+    """The cloud whose hypervisor the machine's firmware names; None: none, or there is no DMI."""
+    vendor, product = facts.system_vendor or "", facts.product or ""
+    return _CLOUDS.get((vendor, product)) or _CLOUDS.get((vendor, ""))

@@ -3,7 +3,11 @@
 A benchmark's module lists its own; listed here are those that machines need, and the load generator.
 """
 
+import platform
 from dataclasses import dataclass
+from pathlib import Path
+
+from nephoscope.model.errors import EnvironmentProblem
 
 
 @dataclass(frozen=True)
@@ -48,3 +52,24 @@ _KNOWN = {tool.name: tool for tool in (LOAD, FINDMNT, FLOCK, LSBLK, LSCPU, PKILL
 def install_hint(program: str) -> str:
     """What to try if a program that machines need is not installed; empty for any other program."""
     return _KNOWN[program].install_hint if program in _KNOWN else ""
+
+
+def build_for(program: Path, machine: str) -> Path:
+    """The build for a machine whose `uname -m` is `machine`: one without libraries, if there is one.
+
+    `make static` puts `nephoscope-load-static` beside the program, and `make static ARCH=aarch64`
+    `nephoscope-load-static-aarch64`.
+
+    Raises:
+        EnvironmentProblem: there is none for that architecture.
+    """
+    own = platform.machine()
+    static = program.with_name(f"{program.name}-static" if machine == own else f"{program.name}-static-{machine}")
+    if static.exists():
+        return static
+    if machine == own:
+        return program
+    raise EnvironmentProblem(
+        f"there is no build of {program.name} for {machine}, only for {own}",
+        hint=f"run `make static ARCH={machine}` in the checkout: it writes {static}",
+    )

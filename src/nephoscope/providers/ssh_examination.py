@@ -5,12 +5,11 @@ from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 
-from nephoscope.machines.builds import build_for
 from nephoscope.machines.doctor import Finding, Health, examine
 from nephoscope.machines.facts import gather_facts
 from nephoscope.machines.remote import MachineHandle
 from nephoscope.machines.ssh.remote import SshRemote
-from nephoscope.machines.tools import Tool
+from nephoscope.machines.tools import Tool, build_for
 from nephoscope.model.errors import (
     AccessDenied,
     HostKeyRefused,

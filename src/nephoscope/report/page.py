@@ -32,8 +32,7 @@ from nephoscope.report.main.progress import Running, progress
 from nephoscope.report.main.verdict import repair, verdict
 from nephoscope.report.parts import Book, Figure, Link, Page, Panel
 from nephoscope.report.sections import tables
-from nephoscope.report.sections.benchmarks import BenchmarkSection, benchmark_section, order_figures
-from nephoscope.report.sections.comparisons import compared_headlines
+from nephoscope.report.sections.benchmarks import BenchmarkSection, benchmark_section, compared_headlines, order_figures
 from nephoscope.report.sections.costs import cost_figures, tables_per_unit
 from nephoscope.report.sections.explorer import explorer_data
 from nephoscope.report.sections.machine_numbers import database_numbers, machine_numbers

@@ -11,7 +11,7 @@ from nephoscope.app.stages import architecture
 from nephoscope.app.stages.advice import warnings_with_lines
 from nephoscope.app.stages.architecture import require_builds, require_images
 from nephoscope.app.stages.planning import load, load_for_advice
-from nephoscope.machines.builds import build_for
+from nephoscope.machines.tools import build_for
 from nephoscope.model.errors import EnvironmentProblem, InputError
 from nephoscope.providers.cloud.images import architecture_of_image
 from nephoscope.study.model import Study

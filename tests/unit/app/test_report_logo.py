@@ -7,7 +7,7 @@ import pytest
 
 from nephoscope.app.stages import evaluation
 from nephoscope.model.errors import DamagedFile, InputError
-from nephoscope.report.logo import MAX_BYTES
+from nephoscope.report.author import MAX_BYTES
 from nephoscope.store.folder import ResultsFolder
 from tests.support.made_results import made_results
 

@@ -20,8 +20,7 @@ from nephoscope.report.figures.results import MIN_LENGTH_S, MIN_POINTS, courses,
 from nephoscope.report.figures.settled import MAX_CHARACTERS, linear_ticks, log_ticks, settled, wrapped
 from nephoscope.report.figures.spec import NUMBER, TITLES, Spec, unchecked, unpacked
 from nephoscope.report.parts import Book, Figure
-from nephoscope.report.sections.benchmarks import benchmark_section, order_figures
-from nephoscope.report.sections.comparisons import compared_headlines
+from nephoscope.report.sections.benchmarks import benchmark_section, compared_headlines, order_figures
 from nephoscope.report.sections.machine_numbers import machine_numbers
 from tests.unit.report import numbers_example, priced_example
 from tests.unit.report import report_example as example

@@ -15,7 +15,7 @@ from nephoscope.report.main import charts as main_charts
 from nephoscope.report.main.chapter_figures import contrasts
 from nephoscope.report.parts import Book, Table
 from nephoscope.report.sections import tables
-from nephoscope.report.sections.comparisons import compared_headlines
+from nephoscope.report.sections.benchmarks import compared_headlines
 from nephoscope.stats.decide import relation
 from nephoscope.stats.ratio import RatioInterval
 from tests.support.some_tables import with_tables

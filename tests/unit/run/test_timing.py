@@ -2,7 +2,7 @@
 
 import pytest
 
-from nephoscope.app.spent import in_one_line
+from nephoscope.app.usable import in_one_line
 from nephoscope.model.control import StateRecord
 from nephoscope.run.timing import time_spent
 

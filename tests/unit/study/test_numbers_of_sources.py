@@ -6,8 +6,8 @@ from typing import Any
 
 import pytest
 
+from nephoscope.benchmarks.database.highest_load import Sizing
 from nephoscope.benchmarks.registry import BENCHMARKS
-from nephoscope.benchmarks.search.sizing import Sizing
 from nephoscope.study.model import Database, Machine
 from tests.support.shared_data import FOLDER
 

@@ -521,7 +521,7 @@ def _kept_report(folder: "ResultsFolder", *, may_stop: bool) -> "KeptReport | No
 
 def _tell_time(folder: "ResultsFolder", since_unix_ms: int) -> None:
     """How long the run took and what for; a rehearsal's time is simulated, and of interest to nobody."""
-    from nephoscope.app.spent import in_one_line
+    from nephoscope.app.usable import in_one_line
     from nephoscope.run.timing import time_spent
 
     if folder.plan().simulated:

@@ -4,7 +4,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 from nephoscope.app.wiring import load_program
-from nephoscope.machines.builds import build_for
+from nephoscope.machines.tools import build_for
 from nephoscope.model.errors import EnvironmentProblem, InputError
 from nephoscope.prices.catalogue.index import architectures
 from nephoscope.providers.cloud.images import architecture_of_image

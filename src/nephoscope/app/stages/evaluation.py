@@ -450,7 +450,7 @@ def logo_of(folder: ResultsFolder, study: AnalysedStudy) -> str:
     Raises:
         InputError: it is not in the results folder, or is no such picture.
     """
-    from nephoscope.report.logo import inlined
+    from nephoscope.report.author import inlined
 
     name = study.publication.logo
     if name is None:

@@ -17,7 +17,7 @@ from nephoscope.machines.shielded import to_its_end
 from nephoscope.model.control import State
 from nephoscope.model.errors import CleanupFailed, EnvironmentProblem, InputError, NephoscopeError, TrialFailure
 from nephoscope.model.words import counted
-from nephoscope.providers.cloud.questions import Question
+from nephoscope.providers.cloud.order import Question
 from nephoscope.run.study import RunOptions
 from nephoscope.run.world import World
 from nephoscope.store.folder import ResultsFolder, Trial

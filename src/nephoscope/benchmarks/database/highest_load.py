@@ -28,7 +28,6 @@ from nephoscope.benchmarks.search.levels import Ask, Point, Purpose, Settings
 from nephoscope.benchmarks.search.machine import begin
 from nephoscope.benchmarks.search.observe import ALL, ENDED, Judge, Observed
 from nephoscope.benchmarks.search.rule import DEFAULT, Rule, RuleError, parse_rule
-from nephoscope.benchmarks.search.sizing import Sizing
 from nephoscope.databases.base import Endpoint
 from nephoscope.model.errors import DatabaseFailed, OutputUnreadable
 from nephoscope.model.extents import CLUSTER
@@ -36,6 +35,34 @@ from nephoscope.model.frozen import Frozen, conflict
 from nephoscope.model.records import Measurement, Metric, OperationEvidence, Requirement, SearchEvidence
 from nephoscope.model.seeds import derive_seed
 from nephoscope.model.subjects import DatabaseLoad, Subject
+from nephoscope.model.units import GIB
+
+INDEX_BYTES = 64
+BESIDE_VALUE_BYTES = 128
+
+
+class Sizing(Frozen):
+    """What there is to fill."""
+
+    memory_gib: float = Field(gt=0, description="for the data, of each machine")
+    disk_gib: float = Field(gt=0, description="for the data, of each machine")
+    machines: int = Field(default=1, ge=1, le=1024, description="machines that count: two for Aerospike's method")
+    copies: int = Field(default=1, ge=1, le=16, description="copies of each object: the replication factor")
+    memory_percent: float = Field(default=60, gt=0, le=100, description="share of the memory for the index")
+    disk_percent: float = Field(default=50, gt=0, le=100, description="share of the disks for the objects")
+
+    @property
+    def rows(self) -> int:
+        """Objects."""
+        index_bytes = self.machines * self.memory_gib * GIB * self.memory_percent / 100
+        return int(index_bytes / (INDEX_BYTES * self.copies))
+
+    @property
+    def value_bytes(self) -> int:
+        """Length of each value; 0 or less: the disks are too small for so much memory."""
+        disk_bytes = self.machines * self.disk_gib * GIB * self.disk_percent / 100
+        return int(disk_bytes / (self.rows * self.copies)) - BESIDE_VALUE_BYTES if self.rows else 0
+
 
 WORKLOADS: dict[str, LoadBenchmark] = {
     one.name: one for one in (PointSelect(), OltpInsert(), OltpReadWrite(), OltpReadOnly(), Tpcb(), Kv(), Ycsb())

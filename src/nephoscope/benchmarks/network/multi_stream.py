@@ -23,10 +23,9 @@ from nephoscope.benchmarks.network.rates import (
     throughput_measurements,
     throughput_metrics,
 )
-from nephoscope.benchmarks.network.settings import RECORD, Record, settings
+from nephoscope.benchmarks.network.settings import BY_NAME, RECORD, Record, settings
 from nephoscope.benchmarks.network.stream_search import STREAMS_PER_CPU, Level, StopRule, StreamSearch
 from nephoscope.benchmarks.network.tcp_streams import Plan
-from nephoscope.benchmarks.network.tools import BY_NAME
 from nephoscope.benchmarks.presets import Presets, preset_notes
 from nephoscope.machines.remote import Command
 from nephoscope.model.bounded_json import load_json

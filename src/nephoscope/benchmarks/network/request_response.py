@@ -14,8 +14,7 @@ from nephoscope.benchmarks.base import Benchmark, Needs, RawOutput, Site
 from nephoscope.benchmarks.histograms import QUANTILES
 from nephoscope.benchmarks.network.editions import REQUEST_RESPONSE, TcpParameters
 from nephoscope.benchmarks.network.ends import Server, ends, port_without_connections, serving, users
-from nephoscope.benchmarks.network.settings import Record, settings
-from nephoscope.benchmarks.network.tools import BY_NAME
+from nephoscope.benchmarks.network.settings import BY_NAME, Record, settings
 from nephoscope.benchmarks.presets import Presets, preset_notes
 from nephoscope.machines.remote import Command
 from nephoscope.model.errors import OutputUnreadable

@@ -5,9 +5,11 @@ from collections.abc import AsyncIterator, Mapping, Sequence
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
+from types import MappingProxyType
 from typing import Any
 
 from nephoscope.machines.remote import Command, MachineHandle
+from nephoscope.machines.tools import Tool
 from nephoscope.model.errors import EnvironmentProblem
 
 RECORD = "network.json"
@@ -94,3 +96,15 @@ async def _write(machine: MachineHandle, values: Mapping[str, str]) -> None:
 
 def _plain(value: str) -> str:
     return " ".join(value.split())
+
+
+IPERF = Tool("iperf", "iperf", version_exit_code=1)
+IPERF3 = Tool("iperf3", "iperf3")
+NETPERF = Tool(
+    "netperf",
+    version_argv=("-V",),
+    hint="nephoscope does not install netperf: install it (Debian: section non-free), or choose another `tool`",
+)
+SOCKPERF = Tool("sockperf", "sockperf")
+
+BY_NAME: Mapping[str, Tool] = MappingProxyType({tool.name: tool for tool in (IPERF, IPERF3, NETPERF, SOCKPERF)})

@@ -10,9 +10,8 @@ from nephoscope.benchmarks.base import Benchmark, Needs, RawOutput, Site
 from nephoscope.benchmarks.network.editions import THROUGHPUT, TcpParameters
 from nephoscope.benchmarks.network.ends import ends, serving, together, users
 from nephoscope.benchmarks.network.rates import per_second, throughput_measurements, throughput_metrics
-from nephoscope.benchmarks.network.settings import RECORD, Record, settings
+from nephoscope.benchmarks.network.settings import BY_NAME, RECORD, Record, settings
 from nephoscope.benchmarks.network.tcp_streams import Figures, Plan, Tool
-from nephoscope.benchmarks.network.tools import BY_NAME
 from nephoscope.benchmarks.presets import Presets, preset_notes
 from nephoscope.machines.remote import Command, MachineHandle
 from nephoscope.model.bounded_json import load_json

@@ -29,9 +29,8 @@ from nephoscope.providers.aws.plan import (
     machines_calls,
     placement_call,
 )
-from nephoscope.providers.cloud.order import CLUSTER, STUDY, ClusterOrder, RoleOrder
+from nephoscope.providers.cloud.order import CLUSTER, STUDY, ClusterOrder, Question, RoleOrder, require_free
 from nephoscope.providers.cloud.provider import Cloud, CloudMachine, MadeOnce, patiently, together
-from nephoscope.providers.cloud.questions import Question, require_free
 from nephoscope.providers.cloud.unmaking import Unseen, unmade
 
 ClientOf = Callable[[str | None], Any]

@@ -16,9 +16,8 @@ from nephoscope.machines.waiting import Clock
 from nephoscope.model.errors import EnvironmentProblem, InfrastructureFailure, InputError, NephoscopeError, ToolMissing
 from nephoscope.providers.azure.errors import GONE, of_code
 from nephoscope.providers.azure.plan import Call, group_call, group_of, image_of, machine_of, making_steps
-from nephoscope.providers.cloud.order import CLUSTER, STUDY, ClusterOrder
+from nephoscope.providers.cloud.order import CLUSTER, STUDY, ClusterOrder, Question, require_free
 from nephoscope.providers.cloud.provider import Cloud, CloudMachine, MadeOnce, patiently, together
-from nephoscope.providers.cloud.questions import Question, require_free
 from nephoscope.providers.cloud.unmaking import Unseen, unmade
 
 UNMAKE_TIMEOUT_S = 1800.0

@@ -2,12 +2,13 @@
 
 import hashlib
 import re
-from collections.abc import Mapping
+from collections.abc import Callable, Coroutine, Mapping
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from types import MappingProxyType
+from typing import Any
 
-from nephoscope.model.errors import InputError
+from nephoscope.model.errors import EnvironmentProblem, InputError
 from nephoscope.providers.base import ClusterRequest
 from nephoscope.providers.cloud.boot import BootPlan, boot_script
 from nephoscope.study.machines import local_ssds_of, region_of, volumes_of, zones_in_turn
@@ -237,3 +238,30 @@ def tags_of(request: ClusterRequest, owner: str) -> Mapping[str, str]:
 def utc(unix_ms: int) -> str:
     """'2026-11-22T01:40:00Z'."""
     return datetime.fromtimestamp(unix_ms / 1000, UTC).strftime("%Y-%m-%dT%H:%M:%SZ")
+
+
+@dataclass(frozen=True)
+class Question:
+    """One question."""
+
+    topic: str
+    """'network'."""
+    ask: Callable[[], Coroutine[Any, Any, str]]
+    """What is the case, for people; raises a `NephoscopeError` if no machine can be made so."""
+    account: str = ""
+    """Name of the account as answers and errors repeat it; empty: its form tells what it is."""
+
+
+def require_free(account: str, region: str, free: Mapping[str, float], needed: Mapping[str, float]) -> str:
+    """What is free of each quota that is needed, for people; one that is not listed is not limited.
+
+    Raises:
+        EnvironmentProblem: too little of one is.
+    """
+    for name, amount in needed.items():
+        if free.get(name, amount) < amount:
+            raise EnvironmentProblem(
+                f"the {account} has {free[name]:g} of {name} left in {region}, and {amount:g} are needed",
+                hint=f"request more of {name} in the console, or try another --region and --zone",
+            )
+    return ", ".join(f"{free[name]:g} of {name}" for name in needed if name in free) + " free"

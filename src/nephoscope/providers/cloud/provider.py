@@ -30,8 +30,7 @@ from nephoscope.model.errors import (
     Throttled,
 )
 from nephoscope.providers.base import Cluster, ClusterRequest, FindsByPlan, OfAccount, Provider, cluster_of, study_of
-from nephoscope.providers.cloud.order import NOT_PREEMPTED, ClusterOrder, order_of, require_place
-from nephoscope.providers.cloud.questions import Question
+from nephoscope.providers.cloud.order import NOT_PREEMPTED, ClusterOrder, Question, order_of, require_place
 from nephoscope.providers.cloud.snapshots import ClusterVolumes, Snapshot, Snapshots, by_machine, newest, unfinished
 from nephoscope.providers.cloud.unmaking import VISIBLE_TIMEOUT_S
 from nephoscope.study.machines import database_places, load_places

@@ -15,9 +15,8 @@ from typing_extensions import override
 
 from nephoscope.machines.waiting import Clock
 from nephoscope.model.errors import EnvironmentProblem, InfrastructureFailure, InputError, NephoscopeError, ToolMissing
-from nephoscope.providers.cloud.order import CLUSTER, STUDY, ClusterOrder
+from nephoscope.providers.cloud.order import CLUSTER, STUDY, ClusterOrder, Question, require_free
 from nephoscope.providers.cloud.provider import Cloud, CloudMachine, MadeOnce, patiently, together
-from nephoscope.providers.cloud.questions import Question, require_free
 from nephoscope.providers.cloud.unmaking import Unseen, unmade
 from nephoscope.providers.gcp.errors import GONE, IN_USE, THERE, of_reason, plain
 from nephoscope.providers.gcp.plan import (

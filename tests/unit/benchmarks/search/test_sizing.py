@@ -2,8 +2,7 @@
 
 import pytest
 
-from nephoscope.benchmarks.database.highest_load import HighestLoadParameters
-from nephoscope.benchmarks.search.sizing import Sizing
+from nephoscope.benchmarks.database.highest_load import HighestLoadParameters, Sizing
 from nephoscope.model.units import GIB
 
 GB = 1e9 / GIB
