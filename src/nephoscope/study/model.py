@@ -238,7 +238,7 @@ class Database(Frozen):
             raise PydanticCustomError(
                 "dsn_holds_password",
                 "holds a password, but a study is stored and shared; remove it and set the environment variable "
-                "PGPASSWORD instead",
+                "PGPASSWORD (MYSQL_PWD of MySQL's protocol) instead",
             )
         return dsn
 
