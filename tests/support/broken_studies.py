@@ -119,13 +119,27 @@ def _goes_on(value: str) -> bool:
     return value.startswith('"""') or (value.startswith(("[", "{")) and not value.endswith(("]", "}")))
 
 
+def _unchosen(lines: list[str]) -> Iterator[int]:
+    """Indices of lines in options that the study does not choose: what these hold shows when they are chosen."""
+    chosen, table = "", ""
+    for number, line in enumerate(lines):
+        if line.startswith("["):
+            table = line
+        elif table.startswith("[choices.") and line.startswith("is = "):
+            option = line.split('"')[1]
+            chosen = f"{table.removesuffix(']')}.{option}]"
+        elif table.count(".") == 2 and table.startswith("[choices.") and table != chosen:
+            yield number
+
+
 def broken_studies() -> Iterator[Broken]:
     """All of them; each study is whole but for one line."""
     for file in sorted(STUDIES.glob("*.toml")):
         lines = file.read_text(encoding="utf-8").splitlines()
+        elsewhere = {*_unchosen(lines)}
         for number, line in enumerate(lines):
             found = _LINE.fullmatch(line)
-            if found is None or _goes_on(found["value"]):
+            if found is None or _goes_on(found["value"]) or number in elsewhere:
                 continue
             for mistake, break_line in MISTAKES.items():
                 wrong = break_line(found["key"], found["value"])

@@ -76,7 +76,7 @@ mod tests {
     fn help_texts_name_the_size_that_planning_uses() {
         let mut found = Vec::new();
         fixture_bytes(&serde_json::from_str(&json_schema()).expect("JSON"), &mut found);
-        assert_eq!(found.len(), 8, "{found:?}");
+        assert_eq!(found.len(), 9, "{found:?}");
         for (bytes, description) in found {
             assert!(description.contains(&words(bytes)), "{description:?} does not say {}", words(bytes));
         }

@@ -106,6 +106,8 @@ def _load(text: str, file_name: str, known: Mapping[str, KnownBenchmark]) -> tup
     text = text.removeprefix("\ufeff")
     data = _parse(text, file_name)
     lines = locate(text)
+    if dated := list(rules.dates((), data)):
+        raise StudyError(_in_order(dated, file_name, lines))
     whole = _expanded(data, lines)
     if whole.problems:
         raise StudyError(_in_order(whole.problems, file_name, lines))
@@ -176,7 +178,7 @@ def _parse(text: str, file_name: str) -> dict[str, Any]:
 
 
 def _as_json(data: dict[str, Any]) -> str:
-    """Dates become text here; `rules` rejects them."""
+    """Dates become text here; `rules.dates` rejects them."""
     return json.dumps(data, default=str)
 
 

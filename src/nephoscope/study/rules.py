@@ -108,7 +108,6 @@ def across_keys(
 ) -> Iterator[Problem]:
     """Every rule; `known` holds all benchmarks."""
     yield from _newer_schema(data)
-    yield from _dates((), data)
     yield from text_problems(data)
     yield from _twice("configurations", data, lines)
     yield from _twice("benchmarks", data, lines)
@@ -200,14 +199,17 @@ def _twice(key: str, data: Mapping[str, Any], lines: Mapping[Path, int]) -> Iter
         first.setdefault(name, path)
 
 
-def _dates(path: Path, value: Any) -> Iterator[Problem]:
-    """TOML has dates, but a study does not: `version = 2024-01-01` would be text without quotes."""
+def dates(path: Path, value: Any) -> Iterator[Problem]:
+    """TOML has dates, but a study does not: `version = 2024-01-01` would be text without quotes.
+
+    What reads a study further relies on it.
+    """
     if isinstance(value, Mapping):
         for key, inner in value.items():
-            yield from _dates((*path, key), inner)
+            yield from dates((*path, key), inner)
     elif isinstance(value, list):
         for index, inner in enumerate(value):
-            yield from _dates((*path, index), inner)
+            yield from dates((*path, index), inner)
     elif isinstance(value, datetime.date | datetime.time):
         yield Problem(path, f"{value} is a date or a time, but no key takes one; if it is text, put it in quotes")
 

@@ -5,6 +5,7 @@ configurations or benchmarks, and `for` of a benchmark becomes the names it choo
 is kept, so that problems name its line.
 """
 
+import json
 import re
 import tomllib
 from collections.abc import Iterator, Mapping, Sequence
@@ -24,6 +25,7 @@ from nephoscope.study.suggest import hint_among, shown
 from nephoscope.study.toml_text import Path, line_of, locate
 
 _IS = "is"
+_USED = re.compile(r"\{([a-z][a-z0-9_]*)")
 _IN_LINE = re.compile(r'(\bis\s*=\s*)("[^"\\]*"|\'[^\']*\')')
 _FORM = "expected: NAME=OPTION, as database=cockroachdb"
 
@@ -69,6 +71,17 @@ def _wrong(choices: Mapping[str, Any]) -> Iterator[Problem]:
                     yield Problem((*path, one), text)
         if choice[_IS] not in options:
             yield Problem(("choices", name, _IS), _no_option(choice[_IS], options))
+
+
+def _unused(data: Mapping[str, Any]) -> Iterator[Problem]:
+    """Placeholders to which an option gives a value that nothing takes: a slip, which otherwise shows once chosen."""
+    choices = data.get("choices", {})
+    used = set(_USED.findall(json.dumps({key: value for key, value in data.items() if key != "choices"})))
+    for name, choice in choices.items():
+        for option, given in _options(choice).items():
+            for one in sorted(given.keys() - used):
+                text = f"nothing in the study uses the placeholder `{one}`; {hint_among(one, sorted(used), '`{}`')}"
+                yield Problem(("choices", name, option, one), text)
 
 
 def _options(choice: Mapping[str, Any]) -> dict[str, Any]:
@@ -214,7 +227,7 @@ def expanded(data: dict[str, Any], lines: Mapping[Path, int]) -> Expanded:
     if not uses_for and not any(key in data for key in SHORTHANDS):
         return Expanded(data)
     values, problems = chosen_values(data.get("choices", {}))
-    if problems:
+    if problems := problems or list(_unused(data)):
         return Expanded(data, problems=tuple(problems))
     entries: dict[Kind, list[_Entry]] = {
         "configurations": list(_with_defaults(data, values, problems)),

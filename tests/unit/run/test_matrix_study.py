@@ -79,4 +79,4 @@ def test_a_matrix_study_is_resumed_repeated_on_request_and_bundled(tmp_path: Pat
         archive.extractall(tmp_path)
     done = recomputed(tmp_path / study.study)
     assert done.differences == []
-    assert done.counts["statistics"] == 21 * len(study[Statistic])
+    assert done.counts["statistics"] == 25 * len(study[Statistic])

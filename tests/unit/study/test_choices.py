@@ -68,6 +68,19 @@ def test_an_unknown_choice_or_option_is_named_with_those_that_there_are(chosen: 
     assert said in caught.value.message
 
 
+@pytest.mark.parametrize("of", ["small", "large"])
+def test_a_placeholder_that_nothing_takes_is_told_whether_or_not_its_option_is_chosen(of: str) -> None:
+    text = STUDY.replace(f"{of} = {{ seconds", f"{of} = {{ second = 2.0, seconds")
+    with pytest.raises(StudyError, match=r"nothing in the study uses the placeholder `second`; did you mean `seconds`"):
+        load_study(text, "s.toml", BENCHMARKS)
+
+
+@pytest.mark.parametrize("value", ["2020-01-01", "07:32:00"])
+def test_a_date_for_an_option_is_told(value: str) -> None:
+    with pytest.raises(StudyError, match=f"{value} is a date or a time"):
+        load_study(STUDY.replace('"small"', value), "s.toml", BENCHMARKS)
+
+
 def test_a_choice_that_is_not_on_a_line_of_its_own_is_not_guessed() -> None:
     text = 'name = "s"\nchoices.size = { "is" = "small", small = { x = 1 }, large = { x = 2 } }\n'
     with pytest.raises(InputError, match="must say on a separate line which option") as caught:

@@ -25,10 +25,14 @@ INSERT = OltpInsertParameters(tables=2, rows=1000, distribution="zipfian", **TIM
 READ_WRITE = OltpReadWriteParameters(
     tables=2, rows=1000, distribution="special", profile="pipelined", pace="poisson", rate_per_s=100, **TIMES
 )
+READ_ONLY = OltpReadOnlyParameters(
+    tables=2, rows=1000, distribution="uniform", profile="chatty", pace="poisson", rate_per_s=100, **TIMES
+)
 TPCB = TpcbParameters(scale=1, **TIMES)
 RECORDED: list[tuple[str, LoadBenchmark, Any, str, str]] = [
     ("oltp-insert/run-insert.jsonl", OltpInsert(), INSERT, "inserts_per_s", "insert"),
     ("oltp-read-write/run-read-write.jsonl", OltpReadWrite(), READ_WRITE, "transactions_per_s", "read_write"),
+    ("oltp-read-only/run-read-only.jsonl", OltpReadOnly(), READ_ONLY, "transactions_per_s", "read_only"),
     ("tpcb/run-tpcb.jsonl", Tpcb(), TPCB, "transactions_per_s", "deposit"),
 ]
 each_recorded = pytest.mark.parametrize(("name", "benchmark", "parameters", "rate", "operation"), RECORDED)
