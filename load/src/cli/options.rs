@@ -31,8 +31,8 @@ pub(super) struct CommonArgs {
 }
 
 impl CommonArgs {
-    pub(super) fn spec(self, action: Action, workload: impl Into<WorkloadSpec>) -> Spec {
-        let spec = Spec::new(action, &self.dsn, workload.into(), self.seed);
+    pub(super) fn spec(self, action: Action, workload: WorkloadSpec) -> Spec {
+        let spec = Spec::new(action, &self.dsn, workload, self.seed);
         let target = TargetSpec { dialect: self.dialect, cluster: self.cluster, ..spec.target };
         Spec { connections: self.connections, check: self.check, target, ..spec }
     }

@@ -6,7 +6,7 @@ use crate::spec::{Action, PointSelectSpec, Spec, TargetSpec, TpccSpec, WorkloadS
 use crate::target::Dialect;
 use crate::workload::Trips;
 use crate::workload::kv::KvOptions;
-use crate::workload::sysbench::{Distribution, OltpInsertOptions, OltpReadOnlyOptions, OltpReadWriteOptions};
+use crate::workload::sysbench::{Distribution, OltpInsertOptions, OltpTransactionOptions};
 use crate::workload::tpcb::TpcbOptions;
 use crate::workload::tpcc::profile::Profile;
 use crate::workload::ycsb::{Mix, YcsbOptions};
@@ -66,22 +66,20 @@ impl SqlArgs {
     fn workload(&self) -> WorkloadSpec {
         // No distribution changes a statement, and no profile but those of tpcc and tpcb.
         let (tables, rows, distribution) = (self.tables, self.rows, Distribution::Uniform);
+        let transactions = OltpTransactionOptions { tables, rows, distribution, profile: Trips::default() };
         match self.workload {
             SqlWorkload::Tpcc => {
-                TpccSpec { profile: self.profile.unwrap_or_default(), ..TpccSpec::new(self.warehouses) }.into()
+                let profile = self.profile.unwrap_or_default();
+                WorkloadSpec::Tpcc(TpccSpec { profile, ..TpccSpec::new(self.warehouses) })
             }
-            SqlWorkload::PointSelect => PointSelectSpec { rows: self.rows }.into(),
-            SqlWorkload::OltpInsert => OltpInsertOptions { tables, rows, distribution }.into(),
-            SqlWorkload::OltpReadWrite => {
-                OltpReadWriteOptions { tables, rows, distribution, profile: Trips::default() }.into()
-            }
-            SqlWorkload::OltpReadOnly => {
-                OltpReadOnlyOptions { tables, rows, distribution, profile: Trips::default() }.into()
-            }
-            SqlWorkload::Tpcb => TpcbOptions { scale: self.scale, profile: Trips::default() }.into(),
+            SqlWorkload::PointSelect => WorkloadSpec::PointSelect(PointSelectSpec { rows }),
+            SqlWorkload::OltpInsert => WorkloadSpec::OltpInsert(OltpInsertOptions { tables, rows, distribution }),
+            SqlWorkload::OltpReadWrite => WorkloadSpec::OltpReadWrite(transactions),
+            SqlWorkload::OltpReadOnly => WorkloadSpec::OltpReadOnly(transactions),
+            SqlWorkload::Tpcb => WorkloadSpec::Tpcb(TpcbOptions { scale: self.scale, profile: Trips::default() }),
             // Every core workload prepares the same statements.
-            SqlWorkload::Ycsb => YcsbOptions::new(u64::from(self.rows), Mix::A).into(),
-            SqlWorkload::Kv => KvOptions { batch: self.batch, ..KvOptions::new(u64::from(self.rows)) }.into(),
+            SqlWorkload::Ycsb => WorkloadSpec::Ycsb(YcsbOptions::new(u64::from(rows), Mix::A)),
+            SqlWorkload::Kv => WorkloadSpec::Kv(KvOptions { batch: self.batch, ..KvOptions::new(u64::from(rows)) }),
         }
     }
 

@@ -3,7 +3,7 @@
 use super::options::{CommonArgs, DataArgs, DriveArgs, LoadArgs};
 use crate::spec::{Action, NullSpec, PointSelectSpec, Spec, TpccSpec, WorkloadSpec};
 use crate::workload::kv::KvOptions;
-use crate::workload::sysbench::{OltpInsertOptions, OltpReadOnlyOptions, OltpReadWriteOptions};
+use crate::workload::sysbench::{OltpInsertOptions, OltpTransactionOptions};
 use crate::workload::tpcb::TpcbOptions;
 use crate::workload::ycsb::YcsbOptions;
 use clap::{Args, Subcommand};
@@ -21,10 +21,10 @@ pub(super) enum WorkloadCommand {
     OltpInsert(ActionCommand<OltpInsertOptions>),
     /// Run transactions of 14 reads and 4 writes (sysbench oltp_read_write).
     #[command(subcommand)]
-    OltpReadWrite(ActionCommand<OltpReadWriteOptions>),
+    OltpReadWrite(ActionCommand<OltpTransactionOptions>),
     /// Run transactions of 14 reads (sysbench oltp_read_only).
     #[command(subcommand)]
-    OltpReadOnly(ActionCommand<OltpReadOnlyOptions>),
+    OltpReadOnly(ActionCommand<OltpTransactionOptions>),
     /// Deposit money in an account through a teller of a branch (pgbench's default transaction, "TPC-B (sort of)").
     #[command(subcommand)]
     Tpcb(ActionCommand<TpcbOptions>),
@@ -44,15 +44,17 @@ pub(super) enum WorkloadCommand {
 impl WorkloadCommand {
     pub(super) fn into_spec(self) -> Spec {
         match self {
-            Self::Tpcc(action) => action.into_spec(),
-            Self::PointSelect(action) => action.into_spec(),
-            Self::OltpInsert(action) => action.into_spec(),
-            Self::OltpReadWrite(action) => action.into_spec(),
-            Self::OltpReadOnly(action) => action.into_spec(),
-            Self::Tpcb(action) => action.into_spec(),
-            Self::Kv(action) => action.into_spec(),
-            Self::Ycsb(action) => action.into_spec(),
-            Self::Null(NullCommand::Run { common, drive }) => drive.apply(common.spec(Action::Run, NullSpec {})),
+            Self::Tpcc(action) => action.into_spec(WorkloadSpec::Tpcc),
+            Self::PointSelect(action) => action.into_spec(WorkloadSpec::PointSelect),
+            Self::OltpInsert(action) => action.into_spec(WorkloadSpec::OltpInsert),
+            Self::OltpReadWrite(action) => action.into_spec(WorkloadSpec::OltpReadWrite),
+            Self::OltpReadOnly(action) => action.into_spec(WorkloadSpec::OltpReadOnly),
+            Self::Tpcb(action) => action.into_spec(WorkloadSpec::Tpcb),
+            Self::Kv(action) => action.into_spec(WorkloadSpec::Kv),
+            Self::Ycsb(action) => action.into_spec(WorkloadSpec::Ycsb),
+            Self::Null(NullCommand::Run { common, drive }) => {
+                drive.apply(common.spec(Action::Run, WorkloadSpec::Null(NullSpec {})))
+            }
         }
     }
 }
@@ -101,12 +103,14 @@ pub(super) enum NullCommand {
     },
 }
 
-impl<W: Args + Into<WorkloadSpec>> ActionCommand<W> {
-    fn into_spec(self) -> Spec {
+impl<W: Args> ActionCommand<W> {
+    fn into_spec(self, of: impl FnOnce(W) -> WorkloadSpec) -> Spec {
         match self {
-            Self::Load { workload, common, load, data } => data.apply(load.apply(common.spec(Action::Load, workload))),
-            Self::Run { workload, common, drive } => drive.apply(common.spec(Action::Run, workload)),
-            Self::Check { workload, common, data } => data.apply(common.spec(Action::Check, workload)),
+            Self::Load { workload, common, load, data } => {
+                data.apply(load.apply(common.spec(Action::Load, of(workload))))
+            }
+            Self::Run { workload, common, drive } => drive.apply(common.spec(Action::Run, of(workload))),
+            Self::Check { workload, common, data } => data.apply(common.spec(Action::Check, of(workload))),
         }
     }
 }

@@ -5,7 +5,7 @@ use super::error::SpecError;
 use super::point_select::PointSelectSpec;
 use super::tpcc::TpccSpec;
 use crate::workload::kv::KvOptions;
-use crate::workload::sysbench::{OltpInsertOptions, OltpReadOnlyOptions, OltpReadWriteOptions};
+use crate::workload::sysbench::{OltpInsertOptions, OltpTransactionOptions};
 use crate::workload::tpcb::TpcbOptions;
 use crate::workload::ycsb::YcsbOptions;
 use clap::Args;
@@ -25,9 +25,9 @@ pub enum WorkloadSpec {
     /// One new row per operation (sysbench oltp_insert).
     OltpInsert(OltpInsertOptions),
     /// A transaction of 14 reads and 4 writes (sysbench oltp_read_write).
-    OltpReadWrite(OltpReadWriteOptions),
+    OltpReadWrite(OltpTransactionOptions),
     /// A transaction of 14 reads (sysbench oltp_read_only).
-    OltpReadOnly(OltpReadOnlyOptions),
+    OltpReadOnly(OltpTransactionOptions),
     /// A deposit at a bank (pgbench's default transaction).
     Tpcb(TpcbOptions),
     /// Rows of a key and a block of bytes, read and written by key (CockroachDB's kv).
@@ -43,60 +43,6 @@ pub enum WorkloadSpec {
 #[serde(deny_unknown_fields)]
 pub struct NullSpec {}
 
-impl From<TpccSpec> for WorkloadSpec {
-    fn from(spec: TpccSpec) -> Self {
-        Self::Tpcc(spec)
-    }
-}
-
-impl From<PointSelectSpec> for WorkloadSpec {
-    fn from(spec: PointSelectSpec) -> Self {
-        Self::PointSelect(spec)
-    }
-}
-
-impl From<KvOptions> for WorkloadSpec {
-    fn from(spec: KvOptions) -> Self {
-        Self::Kv(spec)
-    }
-}
-
-impl From<OltpInsertOptions> for WorkloadSpec {
-    fn from(spec: OltpInsertOptions) -> Self {
-        Self::OltpInsert(spec)
-    }
-}
-
-impl From<OltpReadWriteOptions> for WorkloadSpec {
-    fn from(spec: OltpReadWriteOptions) -> Self {
-        Self::OltpReadWrite(spec)
-    }
-}
-
-impl From<OltpReadOnlyOptions> for WorkloadSpec {
-    fn from(spec: OltpReadOnlyOptions) -> Self {
-        Self::OltpReadOnly(spec)
-    }
-}
-
-impl From<TpcbOptions> for WorkloadSpec {
-    fn from(spec: TpcbOptions) -> Self {
-        Self::Tpcb(spec)
-    }
-}
-
-impl From<YcsbOptions> for WorkloadSpec {
-    fn from(spec: YcsbOptions) -> Self {
-        Self::Ycsb(spec)
-    }
-}
-
-impl From<NullSpec> for WorkloadSpec {
-    fn from(spec: NullSpec) -> Self {
-        Self::Null(spec)
-    }
-}
-
 impl WorkloadSpec {
     /// Checks what types cannot say.
     pub(super) fn validate(&self) -> Result<(), SpecError> {
@@ -104,8 +50,7 @@ impl WorkloadSpec {
             Self::Tpcc(tpcc) => tpcc.validate(),
             Self::PointSelect(select) => select.validate(),
             Self::OltpInsert(insert) => super::sysbench::validate(insert.tables, insert.rows),
-            Self::OltpReadWrite(both) => super::sysbench::validate(both.tables, both.rows),
-            Self::OltpReadOnly(read) => super::sysbench::validate(read.tables, read.rows),
+            Self::OltpReadWrite(both) | Self::OltpReadOnly(both) => super::sysbench::validate(both.tables, both.rows),
             Self::Tpcb(tpcb) => super::tpcb::validate(tpcb),
             Self::Kv(kv) => super::kv::validate(kv),
             Self::Ycsb(ycsb) => super::ycsb::validate(ycsb),
@@ -126,8 +71,7 @@ impl WorkloadSpec {
     pub fn profile(&self) -> Option<&'static str> {
         match self {
             Self::Tpcc(tpcc) => Some(tpcc.profile.name()),
-            Self::OltpReadWrite(both) => Some(both.profile.name()),
-            Self::OltpReadOnly(read) => Some(read.profile.name()),
+            Self::OltpReadWrite(both) | Self::OltpReadOnly(both) => Some(both.profile.name()),
             Self::Tpcb(tpcb) => Some(tpcb.profile.name()),
             _ => None,
         }
@@ -148,8 +92,7 @@ pub(super) fn error(json: &str) -> Option<SpecError> {
         "tpcc" => of::<TpccSpec>(parameters),
         "point_select" => of::<PointSelectSpec>(parameters),
         "oltp_insert" => of::<OltpInsertOptions>(parameters),
-        "oltp_read_write" => of::<OltpReadWriteOptions>(parameters),
-        "oltp_read_only" => of::<OltpReadOnlyOptions>(parameters),
+        "oltp_read_write" | "oltp_read_only" => of::<OltpTransactionOptions>(parameters),
         "tpcb" => of::<TpcbOptions>(parameters),
         "kv" => of::<KvOptions>(parameters),
         "ycsb" => of::<YcsbOptions>(parameters),

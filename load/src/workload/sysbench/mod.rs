@@ -77,10 +77,10 @@ pub struct OltpInsertOptions {
     pub distribution: Distribution,
 }
 
-/// Parameters of `oltp_read_write`: keys of a spec, and options on the command line.
+/// Parameters of `oltp_read_write` and `oltp_read_only`: keys of a spec, and options on the command line.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema, Args)]
 #[serde(deny_unknown_fields)]
-pub struct OltpReadWriteOptions {
+pub struct OltpTransactionOptions {
     /// Number of tables.
     #[arg(long)]
     #[schemars(range(min = 1, max = MAX_TABLES))]
@@ -90,27 +90,6 @@ pub struct OltpReadWriteOptions {
     #[schemars(range(min = 1, max = MAX_ROWS), extend("x-fixture-bytes" = ROW_BYTES))]
     pub rows: u32,
     /// Distribution of the rows that statements touch.
-    #[arg(long, value_enum)]
-    pub distribution: Distribution,
-    /// How to split transactions into round trips.
-    #[arg(long, value_enum, default_value_t)]
-    #[serde(default)]
-    pub profile: Trips,
-}
-
-/// Parameters of `oltp_read_only`: keys of a spec, and options on the command line.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema, Args)]
-#[serde(deny_unknown_fields)]
-pub struct OltpReadOnlyOptions {
-    /// Number of tables.
-    #[arg(long)]
-    #[schemars(range(min = 1, max = MAX_TABLES))]
-    pub tables: u32,
-    /// Rows of each table; plan 320 bytes of disk for each.
-    #[arg(long)]
-    #[schemars(range(min = 1, max = MAX_ROWS), extend("x-fixture-bytes" = ROW_BYTES))]
-    pub rows: u32,
-    /// Distribution of the rows that statements read.
     #[arg(long, value_enum)]
     pub distribution: Distribution,
     /// How to split transactions into round trips.

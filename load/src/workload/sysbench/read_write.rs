@@ -1,8 +1,8 @@
 //! `oltp_read_write`: 18 statements between BEGIN and COMMIT, 14 that read and 4 that write; `oltp_read_only`: the 14.
 
+use super::OltpTransactionOptions;
 use super::data::{C_BYTES, PAD_BYTES, Tables, text, write_groups};
 use super::draw::{Counts, Plan};
-use super::{Distribution, OltpReadOnlyOptions, OltpReadWriteOptions};
 use crate::target::{Dialect, SqlBatch, SqlReply, SqlRow, SqlSession, Statement, StatementId, Value};
 use crate::words::counted;
 use crate::workload::transaction::{Script, Sender, Trips};
@@ -62,25 +62,18 @@ pub struct OltpTransactions {
 impl OltpTransactions {
     /// `oltp_read_write` with these options.
     #[must_use]
-    pub fn read_write(options: OltpReadWriteOptions, seed: u64, dialect: Dialect) -> Self {
-        let size = Tables { count: options.tables, rows: options.rows };
-        Self::new(true, size, options.distribution, options.profile, (seed, dialect))
+    pub fn read_write(options: OltpTransactionOptions, seed: u64, dialect: Dialect) -> Self {
+        Self::new(true, options, seed, dialect)
     }
 
     /// `oltp_read_only` with these options.
     #[must_use]
-    pub fn read_only(options: OltpReadOnlyOptions, seed: u64, dialect: Dialect) -> Self {
-        let size = Tables { count: options.tables, rows: options.rows };
-        Self::new(false, size, options.distribution, options.profile, (seed, dialect))
+    pub fn read_only(options: OltpTransactionOptions, seed: u64, dialect: Dialect) -> Self {
+        Self::new(false, options, seed, dialect)
     }
 
-    fn new(
-        writes: bool,
-        size: Tables,
-        distribution: Distribution,
-        trips: Trips,
-        (seed, dialect): (u64, Dialect),
-    ) -> Self {
+    fn new(writes: bool, options: OltpTransactionOptions, seed: u64, dialect: Dialect) -> Self {
+        let size = Tables { count: options.tables, rows: options.rows };
         let sent = &STATEMENTS[..if writes { STATEMENTS.len() } else { INDEX_UPDATE }];
         let of_tables = |&(name, sql): &(&'static str, &str)| {
             let of = |table| Statement { name, sql: sql.replace('@', &format!("sbtest{table}")) };
@@ -88,8 +81,8 @@ impl OltpTransactions {
         };
         let statements = sent.iter().flat_map(of_tables).collect();
         let [of_both, of_reads] = CLIENT_STREAMS;
-        let plan = Plan::new(size, distribution, if writes { of_both } else { of_reads }, seed);
-        Self { writes, plan: Arc::new(plan), trips, statements, dialect }
+        let plan = Plan::new(size, options.distribution, if writes { of_both } else { of_reads }, seed);
+        Self { writes, plan: Arc::new(plan), trips: options.profile, statements, dialect }
     }
 }
 

@@ -69,7 +69,7 @@ fn texts_have_sysbenchs_shape() {
 
 fn read_write(distribution: Distribution) -> OltpTransactions {
     OltpTransactions::read_write(
-        OltpReadWriteOptions { tables: 3, rows: 1_000, distribution, profile: Trips::Chatty },
+        OltpTransactionOptions { tables: 3, rows: 1_000, distribution, profile: Trips::Chatty },
         7,
         Dialect::Postgres,
     )
@@ -77,7 +77,7 @@ fn read_write(distribution: Distribution) -> OltpTransactions {
 
 fn read_only(distribution: Distribution) -> OltpTransactions {
     OltpTransactions::read_only(
-        OltpReadOnlyOptions { tables: 3, rows: 1_000, distribution, profile: Trips::Chatty },
+        OltpTransactionOptions { tables: 3, rows: 1_000, distribution, profile: Trips::Chatty },
         7,
         Dialect::Postgres,
     )

@@ -162,24 +162,26 @@ class OltpInsertWorkload(Concise):
     distribution: SysbenchDistribution = Field(description="of the number k of new rows, up to the number of rows")
 
 
-class OltpReadWriteWorkload(Concise):
+class _SbtestTransactions(Concise):
+    """What sysbench's transactions have."""
+
+    kind: str
+    tables: int = Field(ge=1, le=1_000)
+    rows: int = Field(ge=1, le=_MAX_INT4, description="of each table")
+    distribution: SysbenchDistribution = Field(description="which row a statement is about")
+    profile: Trips = Field(default="chatty", description="chatty: a statement a round trip; pipelined: a transaction")
+
+
+class OltpReadWriteWorkload(_SbtestTransactions):
     """A transaction of 14 statements that read and 4 that write (sysbench oltp_read_write)."""
 
     kind: Literal["oltp_read_write"] = "oltp_read_write"
-    tables: int = Field(ge=1, le=1_000)
-    rows: int = Field(ge=1, le=_MAX_INT4, description="of each table")
-    distribution: SysbenchDistribution = Field(description="which row a statement is about")
-    profile: Trips = Field(default="chatty", description="chatty: a statement a round trip; pipelined: a transaction")
 
 
-class OltpReadOnlyWorkload(Concise):
+class OltpReadOnlyWorkload(_SbtestTransactions):
     """A transaction of 14 statements that read (sysbench oltp_read_only)."""
 
     kind: Literal["oltp_read_only"] = "oltp_read_only"
-    tables: int = Field(ge=1, le=1_000)
-    rows: int = Field(ge=1, le=_MAX_INT4, description="of each table")
-    distribution: SysbenchDistribution = Field(description="which row a statement is about")
-    profile: Trips = Field(default="chatty", description="chatty: a statement a round trip; pipelined: a transaction")
 
 
 class TpcbWorkload(Concise):
