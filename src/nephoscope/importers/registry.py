@@ -81,7 +81,7 @@ IMPORTERS: Mapping[str, Importer] = {
     "go-tpc": _of_files("oltp_logs", "GO_TPC", "Logs of `go-tpc tpcc run`: the summary at their end."),
     "hammerdb": _of_files("oltp_logs", "HAMMERDB", "Logs of HammerDB's timed TPROC-C: NOPM and TPM."),
     "ycsb": _of_files("oltp_logs", "YCSB", "Output of YCSB clients: throughput and latencies."),
-    "fio": _of_files("cloud_report_tree", "FIO", "JSON of fio 2 and 3: one trial per job."),
+    "fio": _of_files("tool_files", "FIO", "JSON of fio 2 and 3: one trial per job."),
     "perfkit": Importer("Samples of PerfKitBenchmarker: newline-delimited JSON.", "the file of samples", _perfkit),
     "phoronix": Importer(
         "Results of the Phoronix Test Suite: composite.xml.", "a composite.xml, or a folder of these", _phoronix
