@@ -98,8 +98,12 @@ class Board:
 
     def set_aside_of(self, row: int) -> list[int]:
         """Places of the values of a row's cell that its level leaves out."""
-        far = {*self.fit.logs[row][self.fit.set_aside[row]].tolist()}
-        return [place for place, value in enumerate(self.cells[row].values) if self.sign * math.log(value) in far]
+        far, places = self.fit.logs[row][self.fit.set_aside[row]].tolist(), []
+        for place, value in enumerate(self.cells[row].values):
+            if (log := self.sign * math.log(value)) in far:
+                far.remove(log)  # an equal value may be one that it keeps
+                places.append(place)
+        return places
 
     def ratio_of(self, left: int, right: int) -> float:
         """The value of the left row as a multiple of that of the right one: the quotient of their levels."""
