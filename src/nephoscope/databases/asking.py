@@ -25,7 +25,8 @@ from nephoscope.model.errors import (
     ToolTimedOut,
 )
 from nephoscope.model.frozen import Frozen
-from nephoscope.study.address import without_password
+from nephoscope.model.records import ENCRYPTION
+from nephoscope.study.address import MYSQL_SCHEMES, without_password
 
 STATEMENT_TIMEOUT_S = 120.0
 COPY_TIMEOUT_S = 7200.0
@@ -92,9 +93,14 @@ _MYSQL = Wire(
 )
 
 
+def speaks_mysql(dsn: str) -> bool:
+    """Whether an address is that of a server with MySQL's protocol."""
+    return dsn.startswith(MYSQL_SCHEMES)
+
+
 def wire_of(dsn: str) -> Wire:
     """By the scheme of an address."""
-    return _MYSQL if dsn.startswith(("mysql://", "mariadb://")) else _POSTGRES
+    return _MYSQL if speaks_mysql(dsn) else _POSTGRES
 
 
 class Session(Frozen):
@@ -125,6 +131,11 @@ class Answer(Frozen):
     rows: tuple[tuple[str | None, ...], ...]
     """Of the last statement."""
     failure: Failure | None
+
+    @property
+    def encryption(self) -> dict[str, str]:
+        """Of the session, as it is stored with the settings; empty where there was none."""
+        return {ENCRYPTION: self.session.encryption} if self.session is not None else {}
 
 
 class StatementFailed(ToolFailed):

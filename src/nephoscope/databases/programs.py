@@ -4,14 +4,18 @@ import asyncio
 import hashlib
 import os
 import shutil
-from collections.abc import Sequence
+from collections.abc import Awaitable, Callable, Sequence
 from pathlib import Path, PurePosixPath
+from typing import TypeVar
 
-from nephoscope.machines.remote import Command, MachineHandle
-from nephoscope.model.errors import InputError
+from nephoscope.machines.remote import Background, Command, MachineHandle
+from nephoscope.model.errors import InputError, ToolFailed, ToolTimedOut
 
 _TIMEOUT_S = 3600.0
 """For commands that may copy a whole data set."""
+_LOOK_EVERY_S = 0.05
+
+Found = TypeVar("Found")
 
 
 def find_program(binary: str | None, program: str) -> str | None:
@@ -71,6 +75,30 @@ def as_server_user(argv: Sequence[str], *, by_root: bool | None = None) -> list[
     if not (os.geteuid() == 0 if by_root is None else by_root):
         return list(argv)
     return ["unshare", "--user", "--map-user=65534", "--map-group=65534", "--", *argv]
+
+
+async def until_up(
+    ask: Callable[[], Awaitable[Found]], process: Background, patience_s: Callable[[ToolFailed | ToolTimedOut], float]
+) -> Found:
+    """The first answer of a server that starts.
+
+    Args:
+        ask: fails as long as it is not up.
+        process: of the server.
+        patience_s: how long a start may take on which this failure is seen.
+
+    Raises:
+        ToolFailed, ToolTimedOut: the last failure, when the time is over or the server ended.
+    """
+    clock = asyncio.get_running_loop().time
+    started = clock()
+    while True:
+        try:
+            return await ask()
+        except (ToolFailed, ToolTimedOut) as error:
+            if clock() - started > patience_s(error) or not process.running():
+                raise
+        await asyncio.sleep(_LOOK_EVERY_S)
 
 
 def end_of(log: Path) -> str:

@@ -148,13 +148,22 @@ def problem_of(dsn: str) -> str | None:
     return _problem_of_postgres(dsn)
 
 
+def _parts(dsn: str) -> tuple[list[tuple[str, str]], list[str], list[str]]:
+    """Its parameters, its user and database, and its hosts.
+
+    Raises:
+        ValueError: it is no URL, or has a wrong escape or host.
+    """
+    parts = urlsplit(dsn)
+    given = parse_qsl(parts.query, keep_blank_values=True, strict_parsing=bool(parts.query), errors="strict")
+    userinfo, _, place = parts.netloc.rpartition("@")
+    names = [unquote(one, errors="strict") for one in (userinfo.removesuffix(":"), parts.path.removeprefix("/"))]
+    return given, names, _hosts(place)
+
+
 def _problem_of_postgres(dsn: str) -> str | None:
     try:
-        parts = urlsplit(dsn)
-        given = parse_qsl(parts.query, keep_blank_values=True, strict_parsing=bool(parts.query), errors="strict")
-        userinfo, _, place = parts.netloc.rpartition("@")
-        names = [unquote(one, errors="strict") for one in (userinfo.removesuffix(":"), parts.path.removeprefix("/"))]
-        hosts = _hosts(place)
+        given, names, hosts = _parts(dsn)
     except ValueError:
         return _EXPECTED
     parameters = dict(given)
@@ -174,11 +183,7 @@ def _problem_of_postgres(dsn: str) -> str | None:
 def _problem_of_mysql(dsn: str) -> str | None:
     expected = "is not the address of a server; expected: mysql://user@host:port/database"
     try:
-        parts = urlsplit(dsn)
-        given = parse_qsl(parts.query, keep_blank_values=True, strict_parsing=bool(parts.query), errors="strict")
-        userinfo, _, place = parts.netloc.rpartition("@")
-        names = [unquote(one, errors="strict") for one in (userinfo.removesuffix(":"), parts.path.removeprefix("/"))]
-        hosts = _hosts(place)
+        given, names, hosts = _parts(dsn)
     except ValueError:
         return expected
     if "#" in dsn or _BAD_ESCAPE.search(dsn) or not dsn.isprintable() or not all(map(_NAME.fullmatch, names)):

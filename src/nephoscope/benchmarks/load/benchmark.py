@@ -25,6 +25,7 @@ from nephoscope.benchmarks.load.spec import (
     PostgresTarget,
     RespTarget,
 )
+from nephoscope.databases.asking import speaks_mysql
 from nephoscope.databases.base import Endpoint, HasFixtures
 from nephoscope.machines.remote import Completed
 from nephoscope.machines.tools import LOAD
@@ -325,7 +326,7 @@ def _target(endpoint: Endpoint, parameters: Any) -> AnyTarget:
         return RespTarget(dsn=endpoint.dsn, pipeline=pipeline, cluster=cluster or endpoint.sharded)
     if endpoint.dsn.startswith("aerospike://"):
         return AerospikeTarget.of(endpoint.dsn)
-    if endpoint.dsn.startswith(("mysql://", "mariadb://")):
+    if speaks_mysql(endpoint.dsn):
         return MysqlTarget(dsn=endpoint.dsn, isolation=parameters.isolation, pipeline=pipeline)
     return PostgresTarget(
         dsn=endpoint.dsn,

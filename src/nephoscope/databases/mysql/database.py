@@ -6,7 +6,6 @@ server's files; every trial gets a copy of its set, so that each starts from the
 data set is a database, and a trial's copy another one, made by INSERT … SELECT.
 """
 
-import asyncio
 import secrets
 import signal
 from collections.abc import Mapping
@@ -51,12 +50,11 @@ from nephoscope.databases.mysql.settings import (
     statement,
     stored_settings,
 )
-from nephoscope.databases.programs import end_of, write_secret
+from nephoscope.databases.programs import end_of, until_up, write_secret
 from nephoscope.machines.local import LocalRemote
 from nephoscope.machines.loopback import free_port, in_url
 from nephoscope.machines.remote import Background
 from nephoscope.model.errors import DatabaseFailed, InputError, TargetUnreachable, ToolFailed, ToolTimedOut
-from nephoscope.model.records import ENCRYPTION
 from nephoscope.model.units import MIB
 from nephoscope.providers.base import Cluster
 from nephoscope.study.address import without_password
@@ -68,7 +66,6 @@ PORT = 23_306
 START_TIMEOUT_S = 120.0
 STOP_TIMEOUT_S = 600.0
 """Limit for an orderly stop: it writes every dirty page of the buffer pool."""
-_LOOK_EVERY_S = 0.05
 _USER = "nephoscope"
 _PASSWORD_VARIABLE = "MYSQL_PWD"  # noqa: S105 - the name of a variable
 _SPARE_CONNECTIONS = 20
@@ -239,8 +236,7 @@ class MysqlDatabase(
     async def settings(self, cluster: Cluster, endpoint: Endpoint) -> dict[str, str]:
         """Those of `STORED`, and those that the study names."""
         answer = await self._answer(cluster, endpoint, statement(self._given.get(cluster.key, {})))
-        is_users = endpoint.origin == "user"
-        encryption = {ENCRYPTION: answer.session.encryption} if is_users and answer.session is not None else {}
+        encryption = answer.encryption if endpoint.origin == "user" else {}
         return {**stored_settings(answer.rows), **encryption}
 
     @override
@@ -280,20 +276,15 @@ class MysqlDatabase(
     async def _wait_until_up(
         self, cluster: Cluster, endpoint: Endpoint, process: Background, log: Path
     ) -> tuple[str, str]:
-        clock = asyncio.get_running_loop().time
-        started = clock()
-        while True:
-            try:
-                ((version, comment),) = await self._rows(cluster, endpoint, _ITSELF)
-                return str(version), str(comment)
-            except (ToolFailed, ToolTimedOut) as error:
-                if clock() - started > START_TIMEOUT_S or not process.running():
-                    await self.stop(cluster)
-                    said = end_of(log) or error.message
-                    raise DatabaseFailed(
-                        f"{NAMES[self._product]} did not start: {said}", hint=f"its log is {log}"
-                    ) from error
-            await asyncio.sleep(_LOOK_EVERY_S)
+        try:
+            ((version, comment),) = await until_up(
+                lambda: self._rows(cluster, endpoint, _ITSELF), process, lambda _: START_TIMEOUT_S
+            )
+        except (ToolFailed, ToolTimedOut) as error:
+            await self.stop(cluster)
+            said = end_of(log) or error.message
+            raise DatabaseFailed(f"{NAMES[self._product]} did not start: {said}", hint=f"its log is {log}") from error
+        return str(version), str(comment)
 
     async def _reach_users_server(self, cluster: Cluster, settings: DatabaseSettings) -> Endpoint:
         dsn = str(settings.dsn)

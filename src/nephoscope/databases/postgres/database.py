@@ -6,7 +6,6 @@ machines. Loaded data sets are template databases; every trial gets a copy of it
 same state.
 """
 
-import asyncio
 import hashlib
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
@@ -60,7 +59,7 @@ from nephoscope.databases.postgres.settings import (
     stored_settings,
 )
 from nephoscope.databases.postgres.shared_memory import hint_on, require_room
-from nephoscope.databases.programs import as_server_user, end_of
+from nephoscope.databases.programs import as_server_user, end_of, until_up
 from nephoscope.machines.local import LocalRemote
 from nephoscope.machines.loopback import free_port, in_url
 from nephoscope.machines.remote import Background
@@ -72,7 +71,6 @@ from nephoscope.model.errors import (
     ToolFailed,
     ToolTimedOut,
 )
-from nephoscope.model.records import ENCRYPTION
 from nephoscope.providers.base import Cluster
 from nephoscope.study.address import without_password
 from nephoscope.study.model import Database as DatabaseSettings
@@ -301,8 +299,7 @@ class PostgresDatabase(
         of_sessions = self._of_sessions.get(cluster.key, {})
         answer = await self._answer(cluster, endpoint, STATEMENT, settings=of_sessions)
         stored = stored_settings(value_of(answer.rows), endpoint.origin)
-        is_users = endpoint.origin == "user"
-        encryption = {ENCRYPTION: answer.session.encryption} if is_users and answer.session is not None else {}
+        encryption = answer.encryption if endpoint.origin == "user" else {}
         return {**stored, **encryption, **await self.replication(cluster)}
 
     @override
@@ -417,20 +414,20 @@ class PostgresDatabase(
             )
 
     async def _wait_until_up(self, cluster: Cluster, endpoint: Endpoint, server: "_Server", log: Path) -> str:
-        clock = asyncio.get_running_loop().time
-        started = clock()
-        while True:
-            try:
-                return await self._sql(cluster, endpoint, "SHOW server_version")
-            except (ToolFailed, ToolTimedOut) as error:
-                recovering = isinstance(error, StatementFailed) and error.failure.sqlstate == COMING_UP
-                allowed_s = RECOVERY_TIMEOUT_S if recovering else START_TIMEOUT_S
-                if clock() - started > allowed_s or not server.processes[0].running():
-                    await self.stop(cluster)
-                    said = end_of(log) or error.message
-                    hint = hint_on(said, f"its log is {log}")
-                    raise DatabaseFailed(f"PostgreSQL did not start: {said}", hint=hint) from error
-            await asyncio.sleep(0.05)
+        def patience_s(error: ToolFailed | ToolTimedOut) -> float:
+            recovering = isinstance(error, StatementFailed) and error.failure.sqlstate == COMING_UP
+            return RECOVERY_TIMEOUT_S if recovering else START_TIMEOUT_S
+
+        try:
+            return await until_up(
+                lambda: self._sql(cluster, endpoint, "SHOW server_version"), server.processes[0], patience_s
+            )
+        except (ToolFailed, ToolTimedOut) as error:
+            await self.stop(cluster)
+            said = end_of(log) or error.message
+            raise DatabaseFailed(
+                f"PostgreSQL did not start: {said}", hint=hint_on(said, f"its log is {log}")
+            ) from error
 
     async def _sql(
         self,

@@ -30,7 +30,7 @@ from nephoscope.databases.base import (
     HasUpkeep,
     Upkeep,
 )
-from nephoscope.databases.programs import execute, write_secret
+from nephoscope.databases.programs import execute, until_up, write_secret
 from nephoscope.databases.valkey import cluster as valkey_cluster
 from nephoscope.databases.valkey.binaries import ValkeyBinaries, binaries_on
 from nephoscope.machines.local import LocalRemote
@@ -307,20 +307,19 @@ class ValkeyDatabase(Database, HasFixtures, HasUpkeep, HasPrograms, HasCounters,
         return found
 
     async def _wait_until_up(self, cluster: Cluster, server: _Server) -> str:
-        clock = asyncio.get_running_loop().time
-        started = clock()
-        while True:
-            try:
-                await self._command(cluster, server.endpoint, "PING")  # refused while data is loaded; INFO is not
-                return _version(_lines(await self._command(cluster, server.endpoint, "INFO", "server")))
-            except (ToolFailed, ToolTimedOut) as error:
-                allowed_s = LOADING_TIMEOUT_S if "LOADING" in error.message else START_TIMEOUT_S
-                if clock() - started > allowed_s or not server.process.running():
-                    await self.stop(cluster)
-                    raise DatabaseFailed(
-                        f"Valkey did not start: {error.message}", hint=f"its log is {server.log}"
-                    ) from error
-            await asyncio.sleep(_LOOK_EVERY_S)
+        async def version() -> str:
+            await self._command(cluster, server.endpoint, "PING")  # refused while data is loaded; INFO is not
+            return _version(_lines(await self._command(cluster, server.endpoint, "INFO", "server")))
+
+        try:
+            return await until_up(
+                version,
+                server.process,
+                lambda error: LOADING_TIMEOUT_S if "LOADING" in error.message else START_TIMEOUT_S,
+            )
+        except (ToolFailed, ToolTimedOut) as error:
+            await self.stop(cluster)
+            raise DatabaseFailed(f"Valkey did not start: {error.message}", hint=f"its log is {server.log}") from error
 
     async def _until_rewritten(self, cluster: Cluster, endpoint: Endpoint) -> None:
         """A trial must not start during the first rewrite of its append-only file."""
