@@ -75,11 +75,13 @@ def redis(folder: Path, *settings: str) -> Iterator[str]:
     port, of_cluster = free_port(), free_port()  # by default that of its cluster is 10,000 higher, which may be taken
     command = [find_valkey().server, "--port", str(port), "--cluster-port", str(of_cluster), "--save", ""]
     command += ["--dir", str(folder), *settings]
-    process = subprocess.Popen(command, stdout=subprocess.DEVNULL)
+    log = folder / "redis.log"
+    with log.open("wb") as written:
+        process = subprocess.Popen(command, stdout=written)
     try:
         deadline = time.monotonic() + 30
-        while socket.socket().connect_ex(("127.0.0.1", port)):
-            assert time.monotonic() < deadline, "it does not come up"
+        while b"Ready to accept connections" not in log.read_bytes():  # a connection of ours would count as a client
+            assert time.monotonic() < deadline, log.read_text(errors="replace")
             time.sleep(0.02)
         yield f"redis://127.0.0.1:{port}"
     finally:
