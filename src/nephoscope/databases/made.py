@@ -23,8 +23,8 @@ class MadeDatabase(Frozen):
 
     @property
     def recorded(self) -> bool:
-        """Only then nephoscope made it."""
-        return (self.comment or "").startswith(MARK)
+        """Only then nephoscope made it: a dump that was restored under another name has the record, too."""
+        return self.name.startswith(PREFIX) and (self.comment or "").startswith(MARK)
 
     @property
     def what(self) -> str:

@@ -14,7 +14,7 @@ from nephoscope.databases.base import Endpoint
 from nephoscope.databases.made import MadeDatabase
 from nephoscope.databases.postgres.binaries import server_of_this_machine
 from nephoscope.databases.postgres.database import PostgresDatabase
-from nephoscope.databases.postgres.made import databases_made, drop
+from nephoscope.databases.postgres.made import databases_made, drop, record
 from nephoscope.model.errors import DatabaseFailed, EnvironmentProblem, TargetUnreachable
 from nephoscope.study.model import Database as DatabaseSettings
 from tests.support.real_parts import needs
@@ -53,11 +53,14 @@ def test_what_was_made_is_recorded_and_dropped_and_nothing_else_is(ours: Server,
 
     copy = ours.loop.run_until_complete(make()).dsn.rpartition("/")[2]
     ours.sql("CREATE DATABASE nephoscope_of_mine")
+    ours.sql("CREATE DATABASE shop")  # such as one that was renamed, which keeps its comment
+    ours.sql(record("shop", "a data set, kept for later trials"))
     found = made_on(ours)
     assert {name: one.what for name, one in found.items()} == {
         "nephoscope_of_mine": "not recorded as made by nephoscope",
         "nephoscope_tpcc_0123456789ab": "a data set, kept for later trials",
         copy: "the copy that a trial works on",
+        "shop": "not recorded as made by nephoscope",
     }
     assert all((one.size_bytes or 0) > 1_000_000 for one in found.values())
     with pytest.raises(ValueError, match="did not make nephoscope_of_mine"):
@@ -67,8 +70,11 @@ def test_what_was_made_is_recorded_and_dropped_and_nothing_else_is(ours: Server,
     ours.sql(f"ALTER DATABASE {copy} IS_TEMPLATE true")  # a template is not dropped as it is
     for name in (copy, "nephoscope_tpcc_0123456789ab"):
         assert ours.loop.run_until_complete(drop(users, made_on(ours)[name])) == ""
-    assert list(made_on(ours)) == ["nephoscope_of_mine"]
-    ours.sql("DROP DATABASE nephoscope_of_mine")
+    with pytest.raises(ValueError, match="did not make shop"):
+        ours.loop.run_until_complete(drop(users, found["shop"]))
+    assert list(made_on(ours)) == ["nephoscope_of_mine", "shop"]
+    for name in ("nephoscope_of_mine", "shop"):
+        ours.sql(f"DROP DATABASE {name}")
 
 
 def test_a_template_that_cannot_be_dropped_stays_a_template(ours: Server) -> None:
