@@ -8,9 +8,9 @@ import json
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from types import MappingProxyType
-from typing import Literal, TypeVar
+from typing import Annotated, Literal, TypeVar
 
-from pydantic import TypeAdapter, ValidationError
+from pydantic import Field, TypeAdapter, ValidationError
 
 from nephoscope.machines.local import LocalRemote
 from nephoscope.machines.remote import Command, Completed, Remote
@@ -24,7 +24,7 @@ from nephoscope.model.errors import (
     ToolFailed,
     ToolTimedOut,
 )
-from nephoscope.model.frozen import Frozen
+from nephoscope.model.frozen import MOST_INTEGER, MOST_NUMBER, Frozen
 from nephoscope.model.records import ENCRYPTION
 from nephoscope.study.address import MYSQL_SCHEMES, without_password
 
@@ -42,6 +42,10 @@ _DISK_FULL = frozenset({"53100", "1021", "1114"})
 Value = TypeVar("Value")
 Rows = Sequence[Sequence[str | None]]
 """As text; None is NULL."""
+Count = Annotated[int, Field(ge=0, le=MOST_INTEGER)]
+"""Of bytes or connections."""
+Number = Annotated[float, Field(ge=-MOST_NUMBER, le=MOST_NUMBER)]
+"""Neither of these is far beyond what a server can have: sums and shares of them are finite."""
 
 
 @dataclass(frozen=True)
@@ -214,6 +218,18 @@ def document(kind: type[Value], answer: str | None) -> Value:
         return TypeAdapter(kind).validate_json(answer or "")
     except ValidationError as error:
         raise OutputUnreadable(f"the server answered what PostgreSQL does not: {(answer or '')[:200]!r}") from error
+
+
+def typed(kind: type[Value], answer: object) -> Value:
+    """Rows of an answer, or what was read of them, as values: '5' is a number where `kind` says so.
+
+    Raises:
+        OutputUnreadable: they are something else, as nobody knows who answers.
+    """
+    try:
+        return TypeAdapter(kind).validate_python(answer)
+    except ValidationError as error:
+        raise OutputUnreadable(f"the server answered what no such server does: {str(answer)[:200]}") from error
 
 
 def value_of(rows: Rows) -> str:

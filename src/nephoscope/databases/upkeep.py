@@ -3,6 +3,7 @@
 from collections.abc import Sequence
 from typing import Any
 
+from nephoscope.databases.asking import Number, typed
 from nephoscope.databases.base import Upkeep
 from nephoscope.machines.remote import Command
 from nephoscope.model.errors import OutputUnreadable
@@ -21,10 +22,7 @@ def of_postgres(rows: Sequence[Sequence[str | None]], free_bytes: int | None) ->
     Raises:
         OutputUnreadable: it is no such row.
     """
-    try:
-        ((log, hits, misses),) = ([float(value or "") for value in row] for row in rows)
-    except ValueError as error:
-        raise OutputUnreadable(f"the server's counters cannot be read: {str(rows)[:200]}") from error
+    ((log, hits, misses),) = typed(tuple[tuple[Number, Number, Number]], rows)
     disk: dict[str, Any] = {"disk_unseen": True} if free_bytes is None else {"free_bytes": free_bytes}
     return Upkeep(**disk, log_bytes=log, cache_hits=hits, cache_misses=misses)
 
@@ -33,11 +31,14 @@ def of_valkey(persistence: str, free_bytes: int) -> Upkeep:
     """From INFO persistence; a server that appends nothing has no log.
 
     `aof_rewrites` counts rewrites that began, but the log shrinks when one ends: only then the base changes.
+
+    Raises:
+        OutputUnreadable: a size is no number.
     """
     said = dict(line.strip().partition(":")[::2] for line in persistence.splitlines())
     if "aof_current_size" not in said or "aof_base_size" not in said:
         return Upkeep(free_bytes=free_bytes)
-    current, base = float(said["aof_current_size"]), float(said["aof_base_size"])
+    current, base = typed(tuple[Number, Number], (said["aof_current_size"], said["aof_base_size"]))
     return Upkeep(free_bytes=free_bytes, log_bytes=current, debt_bytes=current - base, rewritten_bytes=(base,))
 
 
@@ -48,16 +49,12 @@ def counters_of_valkey(info: str) -> dict[str, float]:
         OutputUnreadable: there is no such number.
     """
     said = dict(line.strip().partition(":")[::2] for line in info.splitlines())
-    try:
-        found = {
-            "cpu_s": float(said["used_cpu_user"]) + float(said["used_cpu_sys"]),
-            "received_bytes": float(said["total_net_input_bytes"]),
-            "sent_bytes": float(said["total_net_output_bytes"]),
-        }
-        is_whole = said.get("aof_current_size") and said.get("aof_rewrite_in_progress") == "0"
-        return {**found, "log_bytes": float(said["aof_current_size"])} if is_whole else found
-    except (KeyError, ValueError) as error:
-        raise OutputUnreadable(f"INFO of the server cannot be read: {error}") from error
+    names = ["used_cpu_user", "used_cpu_sys", "total_net_input_bytes", "total_net_output_bytes"]
+    if said.get("aof_current_size") and said.get("aof_rewrite_in_progress") == "0":
+        names.append("aof_current_size")
+    user_s, system_s, received, sent, *log = typed(list[Number], [said.get(name) for name in names])
+    found = {"cpu_s": user_s + system_s, "received_bytes": received, "sent_bytes": sent}
+    return {**found, "log_bytes": log[0]} if log else found
 
 
 def together(many: Sequence[Upkeep]) -> Upkeep:

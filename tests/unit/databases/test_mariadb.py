@@ -1,9 +1,12 @@
 """MariaDB as a database: started, loaded, copied, told of, stopped; and a user's own, prepared and left as it was."""
 
 import asyncio
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
+from types import SimpleNamespace
+from typing import cast
+from urllib.parse import urlsplit
 
 import pytest
 
@@ -13,11 +16,14 @@ from nephoscope.app.wiring import load_program
 from nephoscope.benchmarks.load.benchmark import _loaded
 from nephoscope.benchmarks.load.spec import MysqlTarget, PostgresTarget, TpccWorkload
 from nephoscope.checks.operations import DatabaseUnchanged
+from nephoscope.databases import upkeep
+from nephoscope.databases.asking import Rows, UsersServer
 from nephoscope.databases.base import Endpoint
 from nephoscope.databases.made import DATA_SET
+from nephoscope.databases.mysql import counters, users
 from nephoscope.databases.mysql.database import MysqlDatabase
 from nephoscope.databases.mysql.programs import Programs, product_in, version_in
-from nephoscope.databases.mysql.settings import known_settings, require_product
+from nephoscope.databases.mysql.settings import known_settings, require_product, stored_settings
 from nephoscope.model.errors import DatabaseFailed, EnvironmentProblem, InputError, OutputUnreadable, TargetUnreachable
 from nephoscope.model.records import ENCRYPTION
 from nephoscope.providers.base import Cluster
@@ -28,6 +34,8 @@ from tests.support.local_remote import this_machine
 from tests.support.real_parts import needs
 
 pytestmark = needs("mariadbd", "nephoscope-load")
+ODD_NAME = "x` SELECT 1 AS y -- -"
+"""Of a table, by somebody else who may make one there: a part of a statement, if it is not quoted."""
 SMALL = {"innodb_buffer_pool_size": "32M", "innodb_log_file_size": "8M"}
 
 
@@ -186,6 +194,7 @@ def test_a_server_of_the_users_gets_data_sets_and_loses_its_copies(
         assert (await theirs.settings(ours.cluster, reached))[ENCRYPTION] == "none"
         empty = await theirs.create_fixture(ours.cluster, reached, "nephoscope_b")
         await theirs._rows(ours.cluster, empty, "CREATE TABLE t (id int PRIMARY KEY)", "INSERT INTO t VALUES (1)")
+        await theirs._rows(ours.cluster, empty, f"CREATE TABLE {users.quoted(ODD_NAME)} (id int)")
         assert not await theirs.has_fixture(ours.cluster, reached, "nephoscope_b")
         await theirs.seal_fixture(ours.cluster, reached, "nephoscope_b")
         assert await theirs.has_fixture(ours.cluster, reached, "nephoscope_b")
@@ -193,11 +202,18 @@ def test_a_server_of_the_users_gets_data_sets_and_loses_its_copies(
             copy = await theirs.clone_fixture(ours.cluster, reached, "nephoscope_b")
             found: list[object] = list(await theirs._rows(ours.cluster, copy, "SELECT count(*) FROM t"))
             await theirs._rows(ours.cluster, copy, "DELETE FROM t")
+        names = users.tables(urlsplit(copy.dsn).path.removeprefix("/"))
+        assert sorted(name for (name,) in await theirs._rows(ours.cluster, copy, names) if name) == ["t", ODD_NAME]
         await theirs.stop(ours.cluster)
         return found
 
     assert ours.loop.run_until_complete(scenario()) == [("1",)]
     ours.sql("CREATE DATABASE nephoscope_by_hand")
+    ours.sql(
+        "CREATE OR REPLACE DATABASE restored",
+        *users.record("restored", DATA_SET),
+        "GRANT ALL ON restored.* TO bench@'%'",
+    )
     found, left = ours.loop.run_until_complete(clean_server(ours.users("bench", "theirs"), drop_them=False))
     assert {one.name: (one.recorded, one.what) for one in found} == {
         "nephoscope_b": (True, DATA_SET),
@@ -206,7 +222,56 @@ def test_a_server_of_the_users_gets_data_sets_and_loses_its_copies(
     ours.loop.run_until_complete(clean_server(ours.users("bench", "theirs"), drop_them=True))
     assert left == {}
     assert ours.sql("SHOW DATABASES LIKE 'nephoscope\\_b%'") == [("nephoscope_by_hand",)]
-    ours.sql("DROP DATABASE nephoscope_by_hand")
+    assert ours.sql("SHOW DATABASES LIKE 'restored'") == [("restored",)]
+    ours.sql("DROP DATABASE nephoscope_by_hand", "DROP DATABASE restored")
+
+
+def made(*rows: Sequence[str | None]) -> object:
+    async def ask(*_: str) -> Rows:
+        return rows
+
+    return asyncio.run(users.databases_made(cast(UsersServer, SimpleNamespace(rows=ask))))
+
+
+def fit(variables: Rows, in_use: Rows) -> object:
+    async def ask(statement: str) -> Rows:
+        return variables if "local_infile" in statement else in_use
+
+    return asyncio.run(users.require_fit(ask, "x", cast(Cluster, None), 8))
+
+
+NUMBERS: Mapping[str, Callable[[str], object]] = {
+    "databases": lambda odd: made(["nephoscope_a", None, odd, "0"]),
+    "sessions": lambda odd: made(["nephoscope_a", None, "0", odd]),
+    "limits": lambda odd: fit([["max_connections", odd]], [["Threads_connected", "1"]]),
+    "in use": lambda odd: fit([], [["Threads_connected", odd]]),
+    "counters": lambda odd: counters.upkeep([["Innodb_os_log_written", odd]], None),
+    "postgres": lambda odd: upkeep.of_postgres([[odd, "0", "0"]], None),
+    "valkey": lambda odd: upkeep.of_valkey(f"aof_current_size:{odd}\naof_base_size:1", 0),
+    "valkey's costs": lambda odd: upkeep.counters_of_valkey(f"used_cpu_user:{odd}\nused_cpu_sys:1"),
+}
+ROWS: Mapping[str, Callable[[Rows], object]] = {
+    "databases": lambda rows: made(*rows),
+    "limits": lambda rows: fit(rows, [["Threads_connected", "1"]]),
+    "in use": lambda rows: fit([], rows),
+    "counters": counters.costs,
+    "settings": stored_settings,
+    "postgres": lambda rows: upkeep.of_postgres(rows, None),
+}
+
+
+@pytest.mark.parametrize("odd", ["", "many", "nan", "inf", "1e999", "9" * 400, "9" * 5_000])
+@pytest.mark.parametrize("of", NUMBERS)
+def test_what_is_no_number_of_a_server_is_called_that(of: str, odd: str) -> None:
+    with pytest.raises(OutputUnreadable, match="answered what no such server does"):
+        NUMBERS[of](odd)
+
+
+@pytest.mark.parametrize("rows", [[[]], [["a"]], [["a"] * 5], [[None, None]]], ids=len)
+@pytest.mark.parametrize("of", ROWS)
+def test_rows_of_another_shape_are_no_answer(of: str, rows: Rows) -> None:
+    with pytest.raises(OutputUnreadable, match="answered what no such server does"):
+        ROWS[of](rows)
 
 
 @pytest.mark.parametrize(

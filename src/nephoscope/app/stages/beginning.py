@@ -8,7 +8,7 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 
 from nephoscope.app.wiring import load_program
-from nephoscope.databases.asking import UsersServer, text, wire_of
+from nephoscope.databases.asking import UsersServer, text, typed, wire_of
 from nephoscope.databases.mysql.programs import PRODUCTS, product_in, version_in
 from nephoscope.databases.mysql.settings import known_settings_here
 from nephoscope.databases.postgres.binaries import Binaries, embedded_folder, installed, major_version
@@ -209,8 +209,8 @@ async def _context(setting: str, server: UsersServer) -> str:
     """
     said = await server.ask(f"SELECT context FROM pg_settings WHERE name = {text(setting.lower())}")  # noqa: S608 - quoted
     if not said and "." not in setting:
-        rows = await server.rows("SELECT name FROM pg_settings")
-        _require_known(setting, {name: "" for (name,) in rows if name})
+        rows = typed(list[tuple[str]], await server.rows("SELECT name FROM pg_settings"))
+        _require_known(setting, {name: "" for (name,) in rows})
     return said
 
 
@@ -244,8 +244,8 @@ async def _require_on_mysql(key: str, value: str, server: UsersServer) -> None:
         has = await server.reached()
         same = version_in(has).startswith(value)
     else:
-        rows = await server.rows(f"SHOW GLOBAL VARIABLES LIKE '{key}'")
-        has = (rows[0][1] or "") if rows else "not set"
+        rows = typed(list[tuple[str, str]], await server.rows(f"SHOW GLOBAL VARIABLES LIKE '{key}'"))
+        has = rows[0][1] if rows else "not set"
         bare, unit = (value[:-1], "KMGT".find(value[-1:].upper()) + 1) if value[:-1].isdigit() else (value, 0)
         same = has.lower() == value.lower() or (bool(unit) and has == str(int(bare) << 10 * unit))
     if not same:

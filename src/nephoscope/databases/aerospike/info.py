@@ -9,6 +9,7 @@ import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
+from nephoscope.databases.asking import typed
 from nephoscope.databases.base import Upkeep
 from nephoscope.model.errors import OutputUnreadable, ToolFailed
 from nephoscope.model.units import MIB
@@ -232,12 +233,8 @@ def upkeep(answered: Sequence[str]) -> Upkeep:
         cached = _first(config, "post-write-cache") or _first(config, "post-write-queue") * block
         of_each = sum(name == "free_wblocks" for name, _ in found) * (_HEADER_BYTES + cached + _OPEN_BLOCKS * block)
         assured = max(0, min(total - kept - of_each - used * 100 // left_alone - debt, room))
-    return Upkeep(
-        free_bytes=max(0, min(counts["free_wblocks"] * block - kept, room)),
-        assured_bytes=assured,
-        debt_bytes=debt,
-        trouble=trouble,
-    )
+    free = max(0, min(counts["free_wblocks"] * block - kept, room))
+    return typed(Upkeep, {"free_bytes": free, "assured_bytes": assured, "debt_bytes": debt, "trouble": trouble})
 
 
 def _first(config: Mapping[str, str], *names: str) -> int:

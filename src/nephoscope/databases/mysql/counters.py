@@ -3,9 +3,8 @@
 from collections.abc import Mapping
 from typing import Any
 
-from nephoscope.databases.asking import Rows
+from nephoscope.databases.asking import Number, Rows, typed
 from nephoscope.databases.base import Upkeep
-from nephoscope.model.errors import OutputUnreadable
 
 _COUNTED = {
     "innodb_os_log_written": "log_bytes",
@@ -19,10 +18,7 @@ STATEMENT = f"SHOW GLOBAL STATUS WHERE Variable_name IN ({', '.join(map(repr, (*
 
 
 def _numbers(rows: Rows) -> Mapping[str, float]:
-    try:
-        return {str(name).lower(): float(value or "") for name, value in rows}
-    except ValueError as error:
-        raise OutputUnreadable(f"the server's counters cannot be read: {str(rows)[:200]}") from error
+    return {name.lower(): value for name, value in typed(list[tuple[str, Number]], rows)}
 
 
 def costs(rows: Rows) -> Mapping[str, float]:

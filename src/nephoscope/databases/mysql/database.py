@@ -21,9 +21,10 @@ from nephoscope.databases.asking import (
     STATEMENT_TIMEOUT_S,
     Answer,
     Client,
+    Count,
     Rows,
     hint_for,
-    value_of,
+    typed,
     wire_of,
 )
 from nephoscope.databases.base import (
@@ -215,8 +216,8 @@ class MysqlDatabase(
         if endpoint.origin == "user":
             copy = users.copy_name(cluster)
             self._copies[cluster.key] = endpoint
-            tables = await self._rows(cluster, endpoint, users.tables(fixture))
-            statements = users.copying(fixture, copy, [str(name) for (name,) in tables])
+            tables = typed(list[tuple[str]], await self._rows(cluster, endpoint, users.tables(fixture)))
+            statements = users.copying(fixture, copy, [name for (name,) in tables])
             await self._rows(cluster, endpoint, *statements, timeout_s=COPY_TIMEOUT_S)
             return _with_database(endpoint, copy)
         server = self._running[cluster.key]
@@ -228,7 +229,8 @@ class MysqlDatabase(
 
     @override
     async def loaded_bytes(self, cluster: Cluster, endpoint: Endpoint, fixture: str) -> int:
-        return int(value_of(await self._rows(cluster, endpoint, users.size(fixture))) or 0)
+        ((size_bytes,),) = typed(tuple[tuple[Count]], await self._rows(cluster, endpoint, users.size(fixture)))
+        return size_bytes
 
     # HasSettings
 
@@ -243,8 +245,8 @@ class MysqlDatabase(
     async def identity(self, cluster: Cluster, endpoint: Endpoint) -> dict[str, str]:
         """Its start in seconds since 1970, by its own clock."""
         question = _IDENTITY.format(schema=_STATUS_IN[self._product])
-        ((started, version, role),) = await self._rows(cluster, endpoint, question)
-        return {"started": str(started), "role": str(role), "version": str(version)}
+        said = typed(tuple[tuple[str, str, str]], await self._rows(cluster, endpoint, question))
+        return dict(zip(("started", "version", "role"), said[0], strict=True))
 
     # HasUpkeep
 
@@ -277,26 +279,27 @@ class MysqlDatabase(
         self, cluster: Cluster, endpoint: Endpoint, process: Background, log: Path
     ) -> tuple[str, str]:
         try:
-            ((version, comment),) = await until_up(
-                lambda: self._rows(cluster, endpoint, _ITSELF), process, lambda _: START_TIMEOUT_S
-            )
+            return await until_up(lambda: self._itself(cluster, endpoint), process, lambda _: START_TIMEOUT_S)
         except (ToolFailed, ToolTimedOut) as error:
             await self.stop(cluster)
             said = end_of(log) or error.message
             raise DatabaseFailed(f"{NAMES[self._product]} did not start: {said}", hint=f"its log is {log}") from error
-        return str(version), str(comment)
+
+    async def _itself(self, cluster: Cluster, endpoint: Endpoint) -> tuple[str, str]:
+        """Its version, and what it says of that."""
+        return typed(tuple[tuple[str, str]], await self._rows(cluster, endpoint, _ITSELF))[0]
 
     async def _reach_users_server(self, cluster: Cluster, settings: DatabaseSettings) -> Endpoint:
         dsn = str(settings.dsn)
         endpoint = Endpoint(dsn, wire_of(dsn).of(self._environment), "", "user")
         where = f"of configuration {cluster.key} at {without_password(dsn)}"
         try:
-            ((version, comment),) = await self._rows(cluster, endpoint, _ITSELF)
+            version, comment = await self._itself(cluster, endpoint)
         except (ToolFailed, ToolTimedOut) as error:
             raise TargetUnreachable(
                 f"the database {where} does not answer: {error.message}", hint=hint_for(error)
             ) from error
-        found = replace(endpoint, version=require_product(str(version), str(comment), self._product, settings.version))
+        found = replace(endpoint, version=require_product(version, comment, self._product, settings.version))
         await users.require_fit(
             lambda *statements: self._rows(cluster, found, *statements), where, cluster, settings.connections
         )

@@ -3,7 +3,7 @@
 from collections.abc import Mapping
 from types import MappingProxyType
 
-from nephoscope.databases.asking import Rows
+from nephoscope.databases.asking import Rows, typed
 from nephoscope.databases.mysql.programs import NAMES, Product, Programs, product_in, server_of_this_machine, version_in
 from nephoscope.machines.local import LocalRemote
 from nephoscope.machines.remote import Command, MachineHandle, Remote
@@ -49,7 +49,7 @@ def statement(more: Mapping[str, str]) -> str:
 
 def stored_settings(rows: Rows) -> dict[str, str]:
     """The settings of the statement's answer, with the version as '10.11.19'."""
-    found = {name.lower(): value for name, value in ((row[0] or "", row[1] or "") for row in rows)}
+    found = {name.lower(): value or "" for name, value in typed(list[tuple[str, str | None]], rows)}
     version = found.pop("version", "")
     found[VERSION] = version_in(version)
     return dict(sorted(found.items()))

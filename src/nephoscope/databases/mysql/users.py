@@ -5,11 +5,12 @@ results folder may be gone.
 """
 
 import hashlib
-from collections.abc import Awaitable, Callable, Iterator, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Iterator, Sequence
 
-from nephoscope.databases.asking import COPY_TIMEOUT_S, Rows, StatementFailed, UsersServer
+from nephoscope.databases.asking import COPY_TIMEOUT_S, Count, Rows, StatementFailed, UsersServer, typed
 from nephoscope.databases.made import COPY, DATA_SET, MARK, PREFIX, MadeDatabase
 from nephoscope.model.errors import EnvironmentProblem, ToolFailed
+from nephoscope.model.frozen import Frozen
 from nephoscope.providers.base import Cluster
 
 LOADING = "a data set, not loaded completely"
@@ -21,7 +22,7 @@ SELECT s.schema_name, r.table_comment,
     (SELECT count(*) FROM information_schema.processlist p WHERE p.db = s.schema_name)
 FROM information_schema.schemata s
 LEFT JOIN information_schema.tables r ON r.table_schema = s.schema_name AND r.table_name = '{RECORD}'
-WHERE s.schema_name <> DATABASE() AND (s.schema_name LIKE '{PREFIX.replace("_", chr(92) + "_")}%' OR r.table_name <> '')
+WHERE s.schema_name <> DATABASE() AND s.schema_name LIKE '{PREFIX.replace("_", chr(92) + "_")}%'
 ORDER BY s.schema_name
 """  # noqa: S608 - constants
 _RECORDS = f"SELECT table_schema, table_comment FROM information_schema.tables WHERE table_name = '{RECORD}'"  # noqa: S608
@@ -73,9 +74,9 @@ def copying(fixture: str, copy: str, names: Sequence[str]) -> list[str]:
     """Statements that make a fresh copy with these tables."""
     made = [drop(copy), create(copy), *record(copy, COPY)]
     for name in names:
-        there, here = f"`{fixture}`.`{name}`", f"`{copy}`.`{name}`"
+        there, here = f"`{fixture}`.{quoted(name)}", f"`{copy}`.{quoted(name)}"
         made += [f"CREATE TABLE {here} LIKE {there}", f"INSERT INTO {here} SELECT * FROM {there}"]  # noqa: S608
-    return [*made, *(f"ANALYZE TABLE `{copy}`.`{name}`" for name in names)]
+    return [*made, *(f"ANALYZE TABLE `{copy}`.{quoted(name)}" for name in names)]
 
 
 def size(database: str) -> str:
@@ -87,20 +88,15 @@ def size(database: str) -> str:
 
 
 async def databases_made(server: UsersServer) -> list[MadeDatabase]:
-    """Every database of a server that nephoscope recorded there, and those that are only named so.
+    """Every database of a server that is named as nephoscope's, recorded there or not.
 
     Raises:
         ToolFailed: the server does not answer.
     """
+    found = typed(list[tuple[str, str | None, Count | None, Count]], await server.rows(_MADE))
     return [
-        MadeDatabase(
-            name=str(name),
-            comment=comment,
-            size_bytes=None if size_bytes is None else int(size_bytes),
-            template=False,
-            connections=int(connections or 0),
-        )
-        for name, comment, size_bytes, connections in await server.rows(_MADE)
+        MadeDatabase(name=name, comment=comment, size_bytes=size_bytes, template=False, connections=connections)
+        for name, comment, size_bytes, connections in found
     ]
 
 
@@ -134,8 +130,9 @@ async def require_fit(ask: Ask, where: str, cluster: Cluster, connections: int) 
     Raises:
         EnvironmentProblem: the server cannot serve trials with so many connections; `where` says which one it is.
     """
-    said = {str(name).lower(): str(value) for name, value in await ask(_LIMITS)}
-    problems = list(unfit(said, int((await ask(_IN_USE))[0][1] or 0), connections))
+    said = {name.lower(): value for name, value in typed(list[tuple[str, str]], await ask(_LIMITS))}
+    ((_, in_use),) = typed(tuple[tuple[str, Count]], await ask(_IN_USE))
+    problems = list(unfit(typed(Limits, said), in_use, connections))
     if not problems:
         name = copy_name(cluster)
         try:
@@ -149,26 +146,36 @@ async def require_fit(ask: Ask, where: str, cluster: Cluster, connections: int) 
         )
 
 
-def unfit(said: Mapping[str, str], in_use: int, connections: int) -> Iterator[tuple[str, str]]:
+class Limits(Frozen):
+    """The variables of `_LIMITS`, as far as a server has them."""
+
+    local_infile: str = ""
+    max_connections: Count = 0
+    max_statement_time: float = 0
+    max_user_connections: Count = 0
+    read_only: str = ""
+    super_read_only: str = ""
+
+
+def unfit(said: Limits, in_use: int, connections: int) -> Iterator[tuple[str, str]]:
     """What keeps trials from running, each with what to do; pure.
 
     Args:
-        said: the variables of `_LIMITS` that the server has.
+        said: by the server.
         in_use: connections of all users now, with the one that asks.
         connections: of the load.
     """
-    if "ON" in (said.get("read_only"), said.get("super_read_only")):
+    if "ON" in (said.read_only, said.super_read_only):
         yield "takes no writes (read_only)", "name the server that does, or SET GLOBAL read_only = OFF"
-    if said.get("local_infile") == "OFF":
+    if said.local_infile == "OFF":
         yield "takes no rows from clients (local_infile), which loading needs", "SET GLOBAL local_infile = ON"
-    longest_s = float(said.get("max_statement_time", 0))
-    if longest_s:
+    if said.max_statement_time:
         yield (
-            f"ends every statement of this user that takes longer than {longest_s:g} s; loading takes longer",
+            f"ends statements of this user that take longer than {said.max_statement_time:g} s; loading takes more",
             "SET GLOBAL max_statement_time = 0, or ALTER USER … WITH MAX_STATEMENT_TIME 0",
         )
     needed = connections + _OTHER_SESSIONS
-    most, own = int(said.get("max_connections", 0)), int(said.get("max_user_connections", 0))
+    most, own = said.max_connections, said.max_user_connections
     if most - (in_use - 1) < needed:
         yield (
             f"has {most} connections, of which {in_use - 1} are in use, and a trial needs {needed}",

@@ -2,7 +2,7 @@
 
 from collections.abc import Mapping
 
-from nephoscope.databases.asking import document
+from nephoscope.databases.asking import Number, document
 
 _WAL = "'log_bytes', pg_wal_lsn_diff(pg_current_wal_insert_lsn(), '0/0')"
 _IO_SINCE, _IO_IN_BYTES_SINCE = 16, 18
@@ -29,4 +29,4 @@ def read(answer: str) -> Mapping[str, float]:
     Raises:
         OutputUnreadable: the answer is not such an object.
     """
-    return {name: value for name, value in document(dict[str, float | None], answer).items() if value is not None}
+    return {name: value for name, value in document(dict[str, Number | None], answer).items() if value is not None}

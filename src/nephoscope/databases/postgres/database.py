@@ -22,11 +22,13 @@ from nephoscope.databases.asking import (
     STATEMENT_TIMEOUT_S,
     Answer,
     Client,
+    Count,
     Rows,
     StatementFailed,
     document,
     hint_for,
     text,
+    typed,
     value_of,
     wire_of,
 )
@@ -246,12 +248,13 @@ class PostgresDatabase(
     @override
     async def has_fixture(self, cluster: Cluster, endpoint: Endpoint, fixture: str) -> bool:
         rows = await self._rows(cluster, endpoint, _FIXTURE.format(name=text(fixture)))
-        if rows and rows[0][1] != "t":
-            raise DatabaseFailed(
-                f"the data set {fixture} on the server belongs to the role {rows[0][0]}, whose rights this one does "
-                "not have: it could be copied, but not used",
-                hint=f"log in as {rows[0][0]}, or let that role run `nephoscope clean --dsn … --yes`",
-            )
+        for role, usable in typed(list[tuple[str, bool]], rows):
+            if not usable:
+                raise DatabaseFailed(
+                    f"the data set {fixture} on the server belongs to the role {role}, whose rights this one does not "
+                    "have: it could be copied, but not used",
+                    hint=f"log in as {role}, or let that role run `nephoscope clean --dsn … --yes`",
+                )
         return bool(rows)
 
     @override
@@ -289,7 +292,7 @@ class PostgresDatabase(
 
     @override
     async def loaded_bytes(self, cluster: Cluster, endpoint: Endpoint, fixture: str) -> int:
-        return document(int, await self._sql(cluster, endpoint, f"SELECT pg_database_size({text(fixture)})"))
+        return document(Count, await self._sql(cluster, endpoint, f"SELECT pg_database_size({text(fixture)})"))
 
     # HasSettings
 

@@ -18,7 +18,6 @@ SELECT coalesce(json_agg(json_build_object(
 ) ORDER BY datname), '[]')
 FROM pg_database
 WHERE datname LIKE '{PREFIX.replace("_", chr(92) + "_")}%' AND datname <> current_database()
-   OR shobj_description(oid, 'pg_database') LIKE '{MARK}%'
 """  # noqa: S608 - constants
 
 
@@ -28,7 +27,7 @@ def record(database: str, what: str) -> str:
 
 
 async def databases_made(server: UsersServer) -> list[MadeDatabase]:
-    """Every database of a server that nephoscope recorded there, and those that are only named so.
+    """Every database of a server that is named as nephoscope's, recorded there or not.
 
     Raises:
         ToolFailed: the server does not answer.

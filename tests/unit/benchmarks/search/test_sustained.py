@@ -134,7 +134,7 @@ def test_answers_of_servers_are_read() -> None:
         free_bytes=5, log_bytes=1048576.0, cache_hits=90.0, cache_misses=10.0
     )
     assert of_postgres([["1048576", "90", "10"]], None).disk_unseen
-    with pytest.raises(OutputUnreadable, match="cannot be read"):
+    with pytest.raises(OutputUnreadable, match="what no such server does"):
         of_postgres([["1", "2"]], 5)
     said = "loading:0\r\naof_enabled:1\r\naof_current_size:300\r\naof_base_size:100\r\n"
     one = of_valkey(said, 7)
