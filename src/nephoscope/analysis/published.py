@@ -1,6 +1,7 @@
 """A study as its published report has it: what `bundle.zip` holds, read again, to compare with it and to repeat it."""
 
 import zipfile
+import zlib
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
@@ -67,8 +68,8 @@ def read(bundle: Path, most_bytes: int = _MOST_BYTES) -> AnalysedStudy:
             needed = {name: entry for name, entry in named.items() if _is_needed(name)}
             if sum(entry.file_size for entry in needed.values()) > most_bytes:
                 raise DamagedFile(f"{bundle} would unpack to more than {most_bytes:,} bytes", hint=_HINT)
-            content = {name: archive.read(entry) for name, entry in needed.items()}
-    except (OSError, zipfile.BadZipFile, RuntimeError, NotImplementedError) as error:
+            content = {name: _content(archive, entry) for name, entry in needed.items()}
+    except (OSError, EOFError, ValueError, zipfile.BadZipFile, zlib.error, RuntimeError) as error:
         raise InputError(f"{bundle} is not the bundle.zip of a report: {error}", hint=_HINT) from error
     if DOCUMENT not in content:
         raise InputError(
@@ -77,6 +78,18 @@ def read(bundle: Path, most_bytes: int = _MOST_BYTES) -> AnalysedStudy:
         )
     study = files.parsed(content[DOCUMENT], f"{bundle}: {DOCUMENT}", AnalysedStudy, mend=_HINT)
     return study.model_copy(update={"tables": {one.row: _rows(one, study, content) for one in tables().values()}})
+
+
+def _content(archive: zipfile.ZipFile, entry: zipfile.ZipInfo) -> bytes:
+    """As many bytes as the archive's list says, whatever the packed data would unpack to.
+
+    Raises:
+        zipfile.BadZipFile: it is not packed as `report` packs it: of other kinds, a whole file is unpacked at once.
+    """
+    if entry.compress_type not in {zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED}:
+        raise zipfile.BadZipFile(f"{entry.filename} is not packed by deflate")
+    with archive.open(entry) as packed:
+        return packed.read(entry.file_size)
 
 
 def _is_needed(name: str) -> bool:

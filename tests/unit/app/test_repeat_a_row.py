@@ -2,6 +2,7 @@
 
 import shutil
 import tomllib
+import tracemalloc
 import zipfile
 from collections.abc import Callable
 from pathlib import Path
@@ -12,7 +13,7 @@ from nephoscope.analysis import published as published_study
 from nephoscope.app.cli import main
 from nephoscope.app.stages import evaluation
 from nephoscope.app.stages.planning import load, plan
-from nephoscope.model.errors import DamagedFile
+from nephoscope.model.errors import DamagedFile, InputError
 from nephoscope.store.folder import ResultsFolder
 from tests.support.made_results import made_results
 
@@ -103,6 +104,23 @@ def test_files_that_together_would_unpack_to_too_much_are_not_unpacked(published
         sizes = [entry.file_size for entry in archive.infolist() if entry.filename.endswith(("s.csv", "analysis.json"))]
     with pytest.raises(DamagedFile, match="would unpack to more than"):
         published_study.read(bundle_of(published), most_bytes=max(sizes))
+
+
+@pytest.mark.parametrize("packed_by", [zipfile.ZIP_DEFLATED, zipfile.ZIP_BZIP2, zipfile.ZIP_LZMA])
+def test_a_file_that_is_longer_than_its_archive_says_takes_no_memory(
+    published: Path, tmp_path: Path, packed_by: int
+) -> None:
+    copy, whole_bytes = tmp_path / "bundle.zip", 48 << 20
+    with zipfile.ZipFile(bundle_of(published)) as source, zipfile.ZipFile(copy, "w", packed_by) as target:
+        for entry in source.infolist():
+            is_long = entry.filename.endswith("/costs.csv")
+            target.writestr(entry.filename, bytes(whole_bytes) if is_long else source.read(entry))
+    copy.write_bytes(copy.read_bytes().replace(whole_bytes.to_bytes(4, "little"), (10).to_bytes(4, "little")))
+    tracemalloc.start()
+    with pytest.raises(InputError, match=r"costs\.csv|not packed by deflate"):
+        published_study.read(copy)
+    assert tracemalloc.get_traced_memory()[1] < whole_bytes
+    tracemalloc.stop()
 
 
 def cut_off(archive: Path, copy: Path) -> Path:
