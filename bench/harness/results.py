@@ -16,6 +16,8 @@ OF_FLOOR = 1.3
 """For each profile of TPC-C."""
 
 OF_PGBENCH_PIPELINED = 0.6
+SAME_RATE = 0.03
+"""So little may two tools differ whose rates are called comparable."""
 KEY_VALUE_MB = 20
 
 
@@ -123,6 +125,7 @@ def bars_of_clients(rounds: Rounds) -> list[Bar]:
         at_most(select.format("pgbench -S"), client(points, "pgbench -S"), 1.0),
         at_most(select.format("sysbench"), client(points, "sysbench oltp_point_select"), 1.0),
         *_bars_of_writers(client),
+        *_same_rate(ratio(rounds, own.format("tpcb"), "pgbench TPC-B", "rate")),
         *_bars_of_key_value(client, rounds),
         *map(throughput, ("chatty", "pipelined")),
     ]
@@ -137,6 +140,12 @@ def _bars_of_writers(client: Callable[[str, str], Ratios]) -> list[Bar]:
         at_most(transaction, client(own.format("oltp-read-write"), "sysbench oltp_read_write"), 0.79),
         at_most(what.format("TPC-B transaction", "pgbench"), client(own.format("tpcb"), "pgbench TPC-B"), 1.0),
     ]
+
+
+def _same_rate(found: Ratios) -> list[Bar]:
+    """Whether ours drives pgbench's transaction as fast as pgbench, so that rates of the two may be compared."""
+    what = "TPC-B transactions per second, ours / pgbench's"
+    return [at_least(what, found, 1 - SAME_RATE), at_most(what, found, 1 + SAME_RATE)]
 
 
 def _bars_of_key_value(client: Callable[[str, str], Ratios], rounds: Rounds) -> list[Bar]:
