@@ -8,7 +8,10 @@ use crate::exit::{ExitCode, Failure, worst};
 use crate::fill::admin::Admin;
 use crate::spec::{Action, CheckSpec};
 use crate::target::mysql::Connection;
+use crate::tell;
 use crate::verify::check::{self, Moment};
+use crate::verify::status::Status;
+use crate::workload::Workload;
 
 /// What the spec asks for, at this server.
 pub(super) fn act(session: &Execution, admin: &Admin<Connection>) -> Result<(), Failure> {
@@ -33,11 +36,13 @@ impl SqlAction<'_, Connection> {
         let checked = spec.check == CheckSpec::Conditions;
         let counters = if checked { workload.server_counters() } else { Vec::new() };
         let before = check::read_counters(&mut connection, &counters)?;
+        let hosts = MysqlDialer::hosts(self.admin.dsn(), spec.connections);
+        let status = self.status(workload.as_ref(), &mut connection, hosts.len())?;
         // It would take one of the server's connections from the load.
         drop(connection);
 
         let dialer = MysqlDialer {
-            hosts: MysqlDialer::hosts(self.admin.dsn(), spec.connections),
+            hosts,
             isolation: spec.target.isolation,
             statements: workload.statements().to_vec(),
             pipeline: spec.target.pipeline as usize,
@@ -49,12 +54,34 @@ impl SqlAction<'_, Connection> {
             return judged;
         }
         let mut connection = self.admin.connect_again(COME_BACK_TIMEOUT, &self.session.stop)?;
+        let compared =
+            status.map(|status| status.end(&mut connection, spec.connections, &driven.ledger, &driven.draws));
         let after = check::read_counters(&mut connection, &counters)?;
-        let results = check::compare_counters(&counters, &before, &after, &driven.ledger, spec.shard.is_whole());
+        let mut results = check::compare_counters(&counters, &before, &after, &driven.ledger, spec.shard.is_whole());
+        results.extend(compared.transpose()?.unwrap_or_default());
         let disagreement = check::judge_counters(&results);
         self.session.known().counters = results;
         let agrees = disagreement.map_or(Ok(()), Err);
         worst([agrees, self.check_conditions(workload.as_ref(), &mut connection, Moment::Later), judged])
+    }
+
+    /// Reads what the server has counted before the load, where that can be compared.
+    fn status(
+        &self,
+        workload: &dyn Workload<Connection>,
+        connection: &mut Connection,
+        hosts: usize,
+    ) -> Result<Option<Status>, Failure> {
+        let spec = &self.session.spec;
+        // A ping is no statement, and is not counted.
+        if spec.check != CheckSpec::Conditions || !spec.shard.is_whole() || workload.statements().is_empty() {
+            return Ok(None);
+        }
+        if hosts > 1 {
+            tell::say(format_args!("not comparing the server's status: each of the {hosts} hosts counts separately"));
+            return Ok(None);
+        }
+        Status::begin(connection, workload.effects())
     }
 
     /// Sets the isolation level that the spec asks for, as each session of the load does, and compares what the server

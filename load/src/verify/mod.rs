@@ -3,4 +3,5 @@
 pub mod check;
 pub mod fingerprint;
 pub mod statistics;
+pub mod status;
 pub mod writes;

@@ -139,7 +139,7 @@ fn query(connection: &mut Connection, sql: &str) -> Result<Vec<Vec<Option<String
 
 /// Compares growths with what operations must have done, and may have: attempts that met an error may have done all of
 /// it, since what is rolled back counts too.
-fn compare(effects: &Effects, grown: [i64; 4], ledger: &Ledger, draws: &Draws) -> Vec<CounterResult> {
+pub(super) fn compare(effects: &Effects, grown: [i64; 4], ledger: &Ledger, draws: &Draws) -> Vec<CounterResult> {
     let missed = effects.missed.and_then(|name| draws.tallies.get(name)).map_or(0, |tally| tally.sum as i64);
     let compare = |(index, name): (usize, &&str)| {
         let (mut client, mut most) = (0, Some(0));

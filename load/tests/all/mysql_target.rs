@@ -2,16 +2,20 @@
 
 use crate::support;
 
+use nephoscope_load::record::{Ledger, OutageWatch};
+use nephoscope_load::spec::Share;
 use nephoscope_load::target::mysql::{Batch, Connection, Dsn, LoadData};
 use nephoscope_load::target::{
     AdminSession, Fill, RowWriter, SqlBatch, SqlReply, SqlRow, Statement, StatementId, TargetError, Value,
 };
+use nephoscope_load::verify::status::Status;
+use nephoscope_load::workload::{Draws, EFFECTS};
 use serde_json::{Value as Json, json};
 use std::io::{Read, Write};
 use std::net::TcpListener;
 use std::thread;
 use std::time::Duration;
-use support::mariadb::{mariadb, parse};
+use support::mariadb::{MariaDb, mariadb, own_mariadb, parse};
 use support::program::{Ended, exec, spec, start};
 
 fn on_mysql(action: &str, dsn: &str, workload: Json) -> Json {
@@ -35,10 +39,8 @@ fn committed(ended: &Ended) -> u64 {
     totals.iter().filter(|it| it["outcome"] == "committed").map(|it| it["all"].as_u64().unwrap()).sum()
 }
 
-#[test]
-fn every_workload_is_loaded_driven_and_counted() {
-    let Some(server) = mariadb() else { return };
-    let dsn = server.database();
+/// Data sets, and what runs on each.
+fn workloads() -> Vec<(Json, Vec<Json>)> {
     let sysbench = |kind: &str| json!({"kind": kind, "tables": 2, "rows": 600, "distribution": "uniform"});
     let ycsb = |mix: &str| json!({"kind": "ycsb", "rows": 500, "mix": mix, "fields": 3, "field_bytes": 20});
     let kv = |more: Json| {
@@ -47,7 +49,7 @@ fn every_workload_is_loaded_driven_and_counted() {
         kv.as_object_mut().unwrap().extend(more.as_object().unwrap().clone());
         kv
     };
-    for (loaded, runs) in [
+    vec![
         (kv(json!({})), vec![kv(json!({})), kv(json!({"batch": 7})), kv(json!({"batch": 3, "writes": "new"}))]),
         (json!({"kind": "point_select", "rows": 600}), vec![json!({"kind": "point_select", "rows": 600})]),
         (
@@ -57,7 +59,14 @@ fn every_workload_is_loaded_driven_and_counted() {
         (ycsb("a"), ["a", "b", "c", "d", "f"].map(ycsb).to_vec()),
         (ycsb("e"), vec![ycsb("e")]),
         (json!({"kind": "tpcb", "scale": 1}), vec![json!({"kind": "tpcb", "scale": 1})]),
-    ] {
+    ]
+}
+
+#[test]
+fn every_workload_is_loaded_driven_and_counted() {
+    let Some(server) = mariadb() else { return };
+    let dsn = server.database();
+    for (loaded, runs) in workloads() {
         load(&dsn, &loaded);
         for workload in runs {
             let mut run = on_mysql("run", &dsn, workload.clone());
@@ -66,7 +75,7 @@ fn every_workload_is_loaded_driven_and_counted() {
             assert_eq!(committed(&ended), 300, "{workload}");
             assert_eq!(ended.finished()["isolation"], "repeatable read");
             let counters = ended.finished()["counters"].as_array().unwrap();
-            assert!(counters.iter().all(|it| it["server"] == it["client"]), "{workload}: {counters:?}");
+            assert!(counters.iter().all(|it| it["agrees"] == true), "{workload}: {counters:?}");
             let conditions = ended.finished()["conditions"].as_array().unwrap();
             assert!(!conditions.is_empty() && conditions.iter().all(|it| it["holds"] == json!(true)), "{conditions:?}");
         }
@@ -76,6 +85,53 @@ fn every_workload_is_loaded_driven_and_counted() {
         (committed(&ended), ended.lines[0]["server_version"].as_str().unwrap().contains("MariaDB")),
         (300, true)
     );
+}
+
+/// A server that is used by nobody else counts what the client does: each command, and each row.
+#[test]
+fn the_status_of_the_server_equals_what_the_client_counts() {
+    let Some(server) = own_mariadb() else { return };
+    let dsn = server.database();
+    for (loaded, runs) in workloads() {
+        load(&dsn, &loaded);
+        for workload in runs {
+            for seed in 0..2 {
+                let mut run = on_mysql("run", &dsn, workload.clone());
+                (run["seed"], run["max_retries"]) = (json!(seed), json!(1_000));
+                counted_alike(&exec(&run).expect(0));
+            }
+        }
+    }
+    let mut admin = server.connect();
+    let other = exec(&on_mysql("run", &dsn, json!({"kind": "tpcb", "scale": 1}))).expect(0);
+    assert!(other.stderr.contains("it has other sessions"), "{}", other.stderr);
+    let status = Status::begin(&mut admin, None).unwrap().expect("nobody else is there");
+    drop(other_session(&server));
+    let ledger = Ledger::new(
+        &["read"],
+        false,
+        OutageWatch::new(Share { first: 0, stride: 1, clients: 1, operations: None }, 1.0),
+    );
+    let mut compared = |sessions| status.end(&mut admin, sessions, &ledger, &Draws::default()).unwrap();
+    assert_eq!(compared(1), [], "a session is missing");
+    let [commands] = compared(0).try_into().unwrap();
+    assert_eq!((commands.server, commands.client, commands.agrees), (1, 0, false));
+}
+
+fn other_session(server: &MariaDb) -> Connection {
+    let mut other = server.connect();
+    other.query("BEGIN").unwrap();
+    other
+}
+
+/// Not a command and not a row more, but for attempts that met an error.
+fn counted_alike(ended: &Ended) {
+    let counters = ended.finished()["counters"].as_array().unwrap();
+    let of = |name: &str| counters.iter().find(|it| it["name"] == name).unwrap_or_else(|| panic!("{}", ended.stderr));
+    assert_eq!(of("commands")["server"], of("commands")["client"]);
+    for name in EFFECTS {
+        assert_eq!(of(name)["agrees"], true, "{counters:?}");
+    }
 }
 
 /// Each condition of a workload fails on data that breaks it.

@@ -30,21 +30,25 @@ fn program() -> Option<PathBuf> {
     std::env::split_paths(&folders).chain(system).map(|folder| folder.join("mariadbd")).find(|program| program.exists())
 }
 
-/// The server that all tests of a program share while one of them runs, or says why the test is skipped; where `CI` is
-/// set, nothing is skipped.
+/// A server for one test alone, or says why the test is skipped; where `CI` is set, nothing is skipped.
+pub fn own_mariadb() -> Option<MariaDb> {
+    if let Some(program) = program() {
+        return Some(start(&program));
+    }
+    let why = "no mariadbd here; set NEPHOSCOPE_MARIADBD to one";
+    assert!(std::env::var_os("CI").is_none(), "{why}");
+    eprintln!("SKIPPED: {why}");
+    None
+}
+
+/// The server that all tests of a program share while one of them runs.
 pub fn mariadb() -> Option<Arc<MariaDb>> {
     static SHARED: Mutex<Weak<MariaDb>> = Mutex::new(Weak::new());
-    let Some(program) = program() else {
-        let why = "no mariadbd here; set NEPHOSCOPE_MARIADBD to one";
-        assert!(std::env::var_os("CI").is_none(), "{why}");
-        eprintln!("SKIPPED: {why}");
-        return None;
-    };
     let mut shared = SHARED.lock().unwrap_or_else(PoisonError::into_inner);
     if let Some(server) = shared.upgrade() {
         return Some(server);
     }
-    let server = Arc::new(start(&program));
+    let server = Arc::new(own_mariadb()?);
     *shared = Arc::downgrade(&server);
     Some(server)
 }

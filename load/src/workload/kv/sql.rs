@@ -102,11 +102,15 @@ impl<S: SqlSession> Workload<S> for Kv {
     }
 
     /// A list of keys is one scan or one for each key, by the server's version. A write looks for its row first, and
-    /// again when it had to wait for another one; a row that it overlooks then is inserted, and taken back.
+    /// again when it had to wait for another one; a row that it overlooks then is inserted, and taken back. MySQL tries to
+    /// insert first, and counts that.
     fn effects(&self) -> Option<Effects> {
         let batch = self.plan.options.batch;
         let all = Times::exactly(batch);
         let write = match self.plan.options.writes {
+            Writes::New if self.dialect == Dialect::Mysql => {
+                Effect { inserted: all, ..Effect::of_reading(WRITE, Times::NEVER) }
+            }
             Writes::New => Effect { inserted: all, ..Effect::of_reading(WRITE, all) },
             Writes::Existing => {
                 let overlooked = Times::between(0, batch);
