@@ -38,7 +38,7 @@ from nephoscope.model.errors import (
 )
 from nephoscope.model.words import counted
 from nephoscope.providers.base import Cluster, ClusterRequest, FindsByPlan, Provider, Wanted, cluster_of, study_of
-from nephoscope.providers.ssh_examination import HostNeeds, examined
+from nephoscope.providers.ssh_examination import MINE, HostNeeds, examined
 from nephoscope.study.machines import region_of
 from nephoscope.study.model import Configuration, Machine
 from nephoscope.study.provisioning import Ssh
@@ -52,13 +52,15 @@ _EXAMINED_AT_ONCE = 8
 """sshd drops logins beyond ten that have not ended (`MaxStartups`), also those by way of a jump host."""
 
 _LOCK = 'exec 9<"$1" && flock 9 || exit 2\n'
-_TAKE = """
+_TAKE = (
+    MINE
+    + """
 root=$1 owner=$2 lease_s=$3 cluster=$4
 shift 4
 umask 077
 exec 2>&1
 mkdir -p "$root" || exit 2
-[ -O "$root" ] && [ "$(stat -c %u -- "$root")" = "$(id -u)" ] || { echo "$root belongs to somebody else"; exit 2; }
+mine "$root" || { echo "$root belongs to somebody else"; exit 2; }
 exec 9<"$root" && flock 9 || exit 2
 if ! mkdir "$root/lease" 2>/dev/null; then
     held=$(cat "$root/lease/owner" 2>/dev/null)
@@ -74,10 +76,18 @@ fi
 printf %s "$cluster" >"$root/lease/cluster" && printf %s "$owner" >"$root/lease/owner" || exit 2
 mkdir -p "$root/data" && echo taken
 """
-"""A link of another user's to a folder of ours is not ours: what lies there would be deleted."""
+)
 _GIVE_BACK = _LOCK + '[ "$(cat "$1/lease/owner" 2>/dev/null)" != "$2" ] || rm -rf "$1/lease"'
-_HELD = '[ "$(cat "$1/lease/owner" 2>/dev/null)" != "$2" ] || { echo held; cat "$1/lease/cluster"; }'
-_OTHERS = '[ "$(cat "$1/lease/owner" 2>/dev/null || echo "$2")" = "$2" ] || echo others'
+_HELD = (
+    MINE + '! mine "$1" || [ "$(cat "$1/lease/owner" 2>/dev/null)" != "$2" ] || { echo held; cat "$1/lease/cluster"; }'
+)
+_OTHERS = (
+    MINE
+    + """
+[ ! -d "$1" ] || mine "$1" || { echo others; exit; }
+[ "$(cat "$1/lease/owner" 2>/dev/null || echo "$2")" = "$2" ] || echo others
+"""
+)
 _RENEW = (
     _LOCK
     + """
@@ -395,7 +405,7 @@ def _inventory(file: str) -> Mapping[str, Any]:
 
 async def _take(remote: SshRemote, folder: str, owner: str, key: str, others: Sequence[str]) -> None:
     """Takes a lease for the cluster `key`; `others` are the clusters of its study that exist now."""
-    said = (await remote.ask(_TAKE, folder, owner, str(LEASE_S), key, *others)).strip()
+    said = (await remote.ask(_TAKE, folder, owner, str(LEASE_S), key, *others)).strip()[:300]
     if said.startswith("used by "):
         raise MachineInUse(
             f"{remote.name} is in use by {said.removeprefix('used by ')}, for which it has another name",
@@ -408,7 +418,7 @@ async def _take(remote: SshRemote, folder: str, owner: str, key: str, others: Se
         )
     if said != "taken":
         raise EnvironmentProblem(
-            f"{folder} on {remote.name} cannot be used: {said[-300:]}",
+            f"{folder} on {remote.name} cannot be used: {said}",
             hint="set `ssh.folder` in the study to a folder that is writable for the user",
         )
 

@@ -23,7 +23,16 @@ from nephoscope.model.words import counted
 
 OBSERVE_S = 1.0
 
-_HOLDER = '[ ! -d "$1/lease" ] || cat "$1/lease/owner" 2>/dev/null || echo somebody'
+MINE = 'mine() { [ -O "$1" ] && [ "$(stat -c %u -- "$1")" = "$(id -u)" ]; }\n'
+"""Whether a folder is the user's own. Another user's link to one is not: whoever made it chooses what lies there, and
+with that what is executed, killed and deleted."""
+_HOLDER = (
+    MINE
+    + """
+[ ! -d "$1" ] || mine "$1" || { echo of others; exit; }
+[ ! -d "$1/lease" ] || cat "$1/lease/owner" 2>/dev/null || echo somebody
+"""
+)
 _REMOVE = 'rm -rf -- "$1/ours/jobs/$2".*'
 
 
@@ -69,7 +78,10 @@ async def examined(
     """
     try:
         look = await remote.look()
-        holder = (await remote.ask(_HOLDER, folder)).strip()
+        holder = (await remote.ask(_HOLDER, folder)).strip()[:300]
+        if holder == "of others":
+            hint = "set `ssh.folder` in the study to one that is the user's or does not exist"
+            return [_finding("folder", Health.BAD, f"{folder} belongs to somebody else", hint)]
         if holder:
             return [_finding("lease", Health.WARNING, f"held by {holder}: not examined while it may measure there")]
         for program in carried:

@@ -60,7 +60,9 @@ class _CuttingLink(Link):
         self._cut_answer = cut_answer
         self.commands = 0
 
-    async def ask(self, command: str, stdin: bytes = b"", *, timeout_s: float) -> tuple[int, bytes, bytes] | None:
+    async def ask(
+        self, command: str, stdin: bytes = b"", *, timeout_s: float, most_bytes: int | None = None
+    ) -> tuple[int, bytes, bytes] | None:
         self.commands += 1
         await asyncio.sleep(0)
         return None if self._cut_answer is None else (0, self._cut_answer, b"")

@@ -10,12 +10,13 @@ from typing import Any
 
 import pytest
 
+from nephoscope.machines.doctor import Health
 from nephoscope.machines.remote import Command
 from nephoscope.machines.ssh.address import SshAddress
 from nephoscope.machines.ssh.remote import SshRemote
 from nephoscope.model.errors import EnvironmentProblem, InputError, MachineInUse
 from nephoscope.providers import ssh
-from nephoscope.providers.base import ClusterRequest
+from nephoscope.providers.base import ClusterRequest, Wanted
 from nephoscope.providers.ssh import LEASE_S, SshProvider, hosts_of, parse_destination
 from nephoscope.run.clock import SystemClock
 from nephoscope.study.model import Configuration
@@ -66,6 +67,53 @@ def test_a_link_of_another_user_is_not_taken_for_a_folder_of_ours(server: Server
     with pytest.raises(EnvironmentProblem, match="belongs to somebody else"):
         asyncio.run(SshProvider([], SystemClock()).create(request))
     assert [file.name for file in (tmp_path / "ours").iterdir()] == ["data"]
+
+
+@pytest.mark.root
+def test_in_a_folder_of_another_user_nothing_is_found_run_or_deleted(server: Server, tmp_path: Path) -> None:
+    request = request_of(server, tmp_path / "mine", "mine")
+    there, precious = tmp_path / "mine" / "there", tmp_path / "precious"
+    (precious / "thesis").mkdir(parents=True)
+    for folder in (there, there / "lease", there / "ours"):
+        folder.mkdir()
+        os.chown(folder, 65534, 65534)
+    (there / "lease/owner").write_text("mine")
+    (there / "lease/cluster").write_text("mine/mine")
+    (there / "ours/jobs").symlink_to(precious)
+
+    async def scenario() -> None:
+        provider = SshProvider([], SystemClock())
+        assert await provider.find("mine", [request.configuration]) == []
+        assert await provider.list("mine") == []
+        ((found,),) = [one.findings for one in await provider.examine([Wanted(request.configuration)])]
+        assert (found.what, found.health) == ("folder", Health.BAD)
+        assert "belongs to somebody else" in found.found
+        there.rename(tmp_path / "of others")
+        cluster = await provider.create(request)
+        there.rename(tmp_path / "of ours")
+        (tmp_path / "of others").rename(there)
+        await provider.delete(cluster.key)
+
+    asyncio.run(scenario())
+    assert [file.name for file in precious.iterdir()] == ["thesis"]
+
+
+def test_a_host_that_answers_a_question_with_a_flood_is_not_listened_to(server: Server, tmp_path: Path) -> None:
+    request = request_of(server, tmp_path, "mine")
+    lease = tmp_path / "there/lease"
+    lease.mkdir(parents=True)
+    (lease / "owner").write_text("mine")
+    (lease / "cluster").write_text("mine/" + "x" * 2_000_000)
+
+    async def scenario() -> None:
+        provider = SshProvider([], SystemClock())
+        (silent,) = await provider.find("mine", [request.configuration])
+        assert "sent more than 65,536 bytes" in silent
+        (lease / "owner").write_text("z" * 60_000)
+        with pytest.raises(MachineInUse, match=r"db1 is leased by z{250,300};"):
+            await provider.create(request)
+
+    asyncio.run(scenario())
 
 
 def expire(owner: Path) -> None:

@@ -63,8 +63,16 @@ class Link:
         self._was_up = False
         self._lost = False
 
-    async def ask(self, command: str, stdin: bytes = b"", *, timeout_s: float) -> tuple[int, bytes, bytes] | None:
+    async def ask(
+        self, command: str, stdin: bytes = b"", *, timeout_s: float, most_bytes: int | None = None
+    ) -> tuple[int, bytes, bytes] | None:
         """Exit code, stdout and stderr of a shell line; None if the link broke before it ended.
+
+        Args:
+            command: the shell line.
+            stdin: its input.
+            timeout_s: for all of it.
+            most_bytes: of both streams; None: as many as an answer may have.
 
         Raises:
             MachineUnreachable, AccessDenied, HostKeyRefused, MachineLost: no connection is possible.
@@ -78,7 +86,7 @@ class Link:
                 with suppress(BrokenPipeError):
                     process.stdin.write(stdin)
                     process.stdin.write_eof()
-                room = Room()
+                room = Room(most_bytes or MOST_BYTES)
                 out, err = await asyncio.gather(_whole(process.stdout, room), _whole(process.stderr, room))
                 await process.wait_closed()
             finally:
@@ -283,8 +291,8 @@ class Link:
 class Room:
     """What a host may still send; streams that share it count together."""
 
-    def __init__(self) -> None:
-        self._left_bytes = MOST_BYTES
+    def __init__(self, most_bytes: int) -> None:
+        self._most_bytes = self._left_bytes = most_bytes
 
     def take(self, more_bytes: int) -> None:
         """Counts what came.
@@ -294,7 +302,7 @@ class Room:
         """
         self._left_bytes -= more_bytes
         if self._left_bytes < 0:
-            raise OutputUnreadable(f"the host sent more than {MOST_BYTES:,} bytes; the rest was not read")
+            raise OutputUnreadable(f"the host sent more than {self._most_bytes:,} bytes; the rest was not read")
 
 
 async def _whole(stream: "asyncssh.SSHReader[bytes]", room: Room) -> bytes:

@@ -40,6 +40,8 @@ SERVER_DEADLINE_S = 24 * 3600.0
 _KEPT_PER_DEADLINE = 24
 """A controller that is there says so this often; each time costs the host some 10 ms of one CPU."""
 _ASK_TIMEOUT_S = 30.0
+_WORDS_BYTES = 1 << 16
+"""Of the answer to a question of ours, which is a few words."""
 _KILL_WAIT_S = 10.0
 _COPY_TIMEOUT_S = 3600.0
 _COPIES = 3
@@ -198,7 +200,7 @@ class SshRemote:
             OutputUnreadable: its login shell prints something else.
         """
         if self._look is None:
-            _, answer, complaint = await self._asked(jobs.probe_command(), timeout_s=_ASK_TIMEOUT_S)
+            _, answer, complaint = await self._words(jobs.probe_command())
             look = jobs.parse_look(answer, complaint)
             if look.missing:
                 raise ToolMissing(
@@ -209,7 +211,7 @@ class SshRemote:
 
     async def ask(self, script: str, *arguments: str) -> str:
         """What a short shell script prints; it is not a job and leaves nothing there, so it may run twice."""
-        return (await self._answer(jobs.question(script, *arguments))).decode(errors="replace")
+        return (await self._words(jobs.question(script, *arguments)))[1].decode(errors="replace")
 
     async def withdraw(self, why: NephoscopeError) -> None:
         """The host is no longer ours: ends our running jobs, and no others; they and all later ones fail with `why`."""
@@ -219,7 +221,7 @@ class SshRemote:
 
     async def end_all(self, *, keep: str = "") -> int:
         """Ends and removes our jobs on the host except those of the session `keep`; returns how many still ran."""
-        return jobs.parse_ended(await self._answer(jobs.end_all_command(f"{await self._root()}/jobs", keep)))
+        return jobs.parse_ended((await self._words(jobs.end_all_command(f"{await self._root()}/jobs", keep)))[1])
 
     async def carry(self, program: Path) -> str:
         """Path of a program on the host; it is copied unless the host has the same bytes.
@@ -359,11 +361,13 @@ class SshRemote:
     async def _kill(self, folder: str) -> None:
         await self._link.ask(jobs.kill_command(folder), timeout_s=_KILL_WAIT_S)
 
-    async def _answer(self, command: str) -> bytes:
-        """Stdout of a command that may run twice."""
-        return (await self._asked(command, timeout_s=_ASK_TIMEOUT_S))[1]
+    async def _words(self, command: str) -> tuple[int, bytes, bytes]:
+        """See `_asked`, of a question of ours."""
+        return await self._asked(command, timeout_s=_ASK_TIMEOUT_S, most_bytes=_WORDS_BYTES)
 
-    async def _asked(self, command: str, stdin: bytes = b"", *, timeout_s: float) -> tuple[int, bytes, bytes]:
+    async def _asked(
+        self, command: str, stdin: bytes = b"", *, timeout_s: float, most_bytes: int | None = None
+    ) -> tuple[int, bytes, bytes]:
         """Exit code, stdout and stderr of a command that may run twice, over as many connections as it takes.
 
         Raises:
@@ -371,7 +375,7 @@ class SshRemote:
         """
         tries = Tries(self._clock, timeout_s + self._patience_s)
         async for left_s in tries:
-            answer = await self._link.ask(command, stdin, timeout_s=min(timeout_s, left_s))
+            answer = await self._link.ask(command, stdin, timeout_s=min(timeout_s, left_s), most_bytes=most_bytes)
             if answer is not None:
                 return answer
         raise MachineLost(
