@@ -48,8 +48,12 @@ class Offer(Frozen):
 
 
 def offer_of(configuration: Configuration) -> Offer | None:
-    """As `priced_as` says, else by provider, region and machine type; None: nobody sells it, as far as is known."""
-    database, load = configuration.database_machine, configuration.load_machine
+    """As `priced_as` says, else by provider, region and machine type; None: nobody sells it, as far as is known.
+
+    Of a managed database it is the service alone: its load machine is an offer of its own.
+    """
+    database = configuration.database_machine
+    load = None if is_managed(configuration) else configuration.load_machine
     counts = {"database_machines": database.count, "load_machines": load.count if load else 0}
     load_type = load.type if load else None
     said = configuration.priced_as

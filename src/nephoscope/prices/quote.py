@@ -68,12 +68,18 @@ def quote(configuration: Configuration, hours: float, *, book: PriceBook | None 
     if hours < 0:
         raise ValueError(f"hours must not be negative: {hours}")
     per_hour = configuration.price_usd_per_hour
-    if per_hour is not None:
+    if per_hour is None:
+        found = _listed(configuration, hours, book or shipped(), on)
+    else:
         basis = configuration.price_basis or "price_usd_per_hour of the study; basis not given"
-        stated = Quote(price_usd=per_hour * hours, basis=basis)
-        return _with_load_machine(stated, configuration, hours, book, on) if is_managed(configuration) else stated
+        found = Quote(price_usd=per_hour * hours, basis=basis)
+    return _with_load_machine(found, configuration, hours, book, on) if is_managed(configuration) else found
+
+
+def _listed(configuration: Configuration, hours: float, book: PriceBook, on: date) -> Quote:
+    """The price by the book."""
     what = "local machine" if configuration.provider == "local" else f"provider {configuration.provider}"
-    offer, book = offer_of(configuration), book or shipped()
+    offer = offer_of(configuration)
     if offer is None or offer.provider not in book.providers or _load_is_unknown(configuration):
         return _no_price("nobody states one", f"{what}: no price given")
     regions = (offer.region, offer.load_region or offer.region)
@@ -112,10 +118,10 @@ def _with_load_machine(
 ) -> Quote:
     """A managed database with the machine that drives it; one that nobody sells costs nothing more."""
     load = as_provided(configuration)
-    if load.provider not in CLOUDS:
+    if load.provider not in CLOUDS or service.price_usd is None:
         return service
     machine = quote(load, hours, book=book, on=on)
-    if service.price_usd is None or machine.price_usd is None:
+    if machine.price_usd is None:
         return machine
     return machine.model_copy(
         update={

@@ -28,6 +28,8 @@ class Kind(StrEnum):
     MACHINE = "machine"
     STORAGE = "storage"
     TRANSFER = "transfer"
+    MANAGED = "managed"
+    """An instance of a database service, or its storage."""
 
 
 class Unit(StrEnum):
@@ -90,7 +92,7 @@ class Price(Frozen):
     provider: Text = Field(description="'aws', 'gcp', 'azure' or any other name")
     region: Text = Field(description="the provider's name of it; 'any' for all of its regions")
     kind: Kind
-    item: Text = Field(description="machine type, kind of volume, or path of the bytes")
+    item: Text = Field(description="machine type, kind of volume, path of the bytes, or product of a database service")
     unit: Unit
     above: float = Field(default=0, ge=0, description="start of the tier: the price applies above this many units")
     up_to: float | None = Field(default=None, gt=0, description="end of the tier; none: unknown")

@@ -22,7 +22,6 @@ _OF_TPCC = ("tpcc", "max-warehouses")
 _BY_CPUS = ("active_warehouses_per_cpu", "edition")
 """Parameters of these benchmarks; others have editions, too, which say nothing about CPUs."""
 _INSTEAD = "give it a benchmark of its own with `active_warehouses`"
-_NOT_IN_THE_BOOK = "the price book has no managed databases; set price_usd_per_hour and price_basis"
 _NO_SOURCE = "add price_basis, the source and the date of this price: 'on-demand list price, us-east-1, 2026-11-20'"
 _NOT_MANAGED = 'only the load machine of provider "managed" supports this; remove it'
 
@@ -45,6 +44,7 @@ def as_provided(configuration: Configuration) -> Configuration:
             "load_machine": None,
             "price_usd_per_hour": None,
             "price_basis": None,
+            "priced_as": None,
             "database": database.model_copy(update={"connections_per_cpu": None}),
         }
     )
@@ -90,7 +90,7 @@ def plain_as_provided(configuration: Mapping[str, Any]) -> Mapping[str, Any]:
     if configuration.get("provider") != MANAGED:
         return configuration
     provider = provider_of_machines(configuration)
-    ours = {*(() if provider != _HERE else ("region", "zone")), "database_machine"}
+    ours = {*(() if provider != _HERE else ("region", "zone")), "database_machine", "priced_as"}
     kept = {key: value for key, value in configuration.items() if key not in ours}
     load = {key: value for key, value in _table(configuration.get(_LOAD)).items() if key != "provider"}
     return {**kept, "provider": provider, _LOAD: load}
@@ -109,8 +109,6 @@ def managed_problems(
                 yield Problem((*path, role, "provider"), _NOT_MANAGED)
         return
     yield from _server_problems(path, configuration)
-    if "priced_as" in configuration:
-        yield Problem((*path, "priced_as"), _NOT_IN_THE_BOOK)
     if "price_usd_per_hour" in configuration and "price_basis" not in configuration:
         yield Problem((*path, "price_usd_per_hour"), _NO_SOURCE)
     for place, entry in benchmarks:

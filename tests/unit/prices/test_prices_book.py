@@ -251,6 +251,11 @@ def test_the_shipped_book_holds_what_its_files_hold() -> None:
         ("aws", Kind.TRANSFER): 9,
         ("azure", Kind.TRANSFER): 7,
         ("gcp", Kind.TRANSFER): 9,
+        ("aws", Kind.MANAGED): 19,
+        ("azure", Kind.MANAGED): 10,
+        ("gcp", Kind.MANAGED): 34,
+        ("neon", Kind.MANAGED): 7,
+        ("clickhouse", Kind.MANAGED): 1,
     }
     assert len({row.item for row in shipped().rows if row.kind is Kind.MACHINE}) == 93
 

@@ -69,7 +69,6 @@ def test_a_provider_sees_the_load_machine_alone() -> None:
         ("database = { connections = 4 }", "configurations[0].database: provider \"managed\" needs the address"),
         ('database = { system = "valkey" }', 'supports only `system` "postgres"'),
         (f"{HERE}\nprice_usd_per_hour = 2.0", "configurations[0].price_usd_per_hour: add price_basis, the source and"),
-        (f"{HERE}\npriced_as = {{ provider = 'aws', region = 'r', type = 't' }}", "has no managed databases"),
         (f"{HERE}\ndatabase_machine = {{ cpus = 4 }}", "database_machine.cpus: the machine of a managed database"),
         (f"{HERE}\nload_machine = {{ hosts = ['a'] }}", 'load_machine.hosts: only provider "ssh" supports this'),
         (f"{HERE}\nload_machine = {{ provider = 'ssh' }}", "needs `hosts` for `load_machine`"),
