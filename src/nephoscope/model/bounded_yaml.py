@@ -1,6 +1,7 @@
 """YAML of strangers: the library builds values by recursion in C, and a text that nests deeply kills the process.
 
-It also keeps the last of two equal keys, which the language forbids: here they are refused.
+It also keeps the last of two equal keys, which the language forbids: here they are refused. So are merges
+(`<<`), which no file that nephoscope reads has: by merges of merges, 400 bytes become ten million keys.
 """
 
 from typing import Any
@@ -8,6 +9,7 @@ from typing import Any
 import yaml
 
 MAX_NESTING = 50
+_MERGE = "tag:yaml.org,2002:merge"
 
 
 def load_yaml(text: str | bytes, loader: Any) -> Any:
@@ -18,8 +20,8 @@ def load_yaml(text: str | bytes, loader: Any) -> Any:
         loader: a safe one.
 
     Raises:
-        yaml.YAMLError: it is not YAML, has a key twice with different values, or is nested too deeply; reading events
-            needs no recursion.
+        yaml.YAMLError: it is not YAML, has a key twice with different values, has a merge, or is nested too deeply;
+            reading events needs no recursion.
         ValueError: a value of it is impossible.
     """
     depth = 0
@@ -48,6 +50,8 @@ def _require_single_keys(root: yaml.Node) -> None:
         if isinstance(node, yaml.MappingNode):
             values: dict[str, yaml.Node] = {}
             for key, value in node.value:
+                if key.tag == _MERGE:
+                    raise yaml.YAMLError("it merges mappings (<<): write out what they hold")
                 other = values.setdefault(str(key.value), value)
                 if other is not value and (other.tag, other.value) != (value.tag, value.value):
                     raise yaml.YAMLError(f"{key.value!r} stands twice in one mapping, with different values")
