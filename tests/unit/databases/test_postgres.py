@@ -2,6 +2,9 @@ import asyncio
 import itertools
 import os
 import signal
+import socketserver
+import struct
+import threading
 from collections.abc import Awaitable, Callable
 from contextlib import suppress
 from dataclasses import replace
@@ -77,6 +80,41 @@ def test_nobody_enters_without_the_password(tmp_path: Path) -> None:
             await sql(database, cluster, stranger, "SELECT 1")
 
     with_server(tmp_path, scenario)
+
+
+class Impostor(socketserver.StreamRequestHandler):
+    """Refuses TLS, and asks for the password."""
+
+    def handle(self) -> None:
+        length, request = struct.unpack(">II", self.rfile.read(8))
+        if request == SSL_REQUEST:
+            self.wfile.write(b"N")
+            (length,) = struct.unpack(">I", self.rfile.read(8)[:4])
+        self.rfile.read(length - 8)
+        self.wfile.write(b"R" + struct.pack(">II", 8, CLEARTEXT_PASSWORD))
+        with suppress(OSError):
+            HEARD.append(self.rfile.read())
+
+
+SSL_REQUEST, CLEARTEXT_PASSWORD = 80_877_103, 3
+HEARD: list[bytes] = []
+
+
+def test_who_takes_a_servers_port_first_is_not_sent_its_password(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Every user sees the port in the list of processes before the server has it."""
+    HEARD.clear()
+    with socketserver.ThreadingTCPServer(("127.0.0.1", 0), Impostor) as impostor:
+        threading.Thread(target=impostor.serve_forever).start()
+        monkeypatch.setattr("nephoscope.databases.postgres.database.free_port", lambda _: impostor.server_address[1])
+        try:
+            with pytest.raises(DatabaseFailed, match="did not start"):
+                with_server(tmp_path, lambda *_: pytest.fail("the impostor was believed"))
+        finally:
+            impostor.shutdown()
+    assert HEARD
+    assert set(HEARD) == {b""}
 
 
 def test_every_trial_starts_from_the_same_state(tmp_path: Path) -> None:

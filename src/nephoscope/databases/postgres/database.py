@@ -51,7 +51,7 @@ from nephoscope.databases.made import COPY, DATA_SET
 from nephoscope.databases.postgres import counters, fitness, made
 from nephoscope.databases.postgres import remote as postgres_remote
 from nephoscope.databases.postgres.binaries import Binaries, major_version
-from nephoscope.databases.postgres.folder import STOP_TIMEOUT_S, USER, ServerFolder, end_predecessors, prepare
+from nephoscope.databases.postgres.folder import METHOD, STOP_TIMEOUT_S, USER, ServerFolder, end_predecessors, prepare
 from nephoscope.databases.postgres.settings import (
     FOR_STANDBYS,
     IDENTITY,
@@ -162,9 +162,8 @@ class PostgresDatabase(
             argv += ["-c", f"{name}={value}"]
         background = await machine.remote.start(as_server_user(argv), log=log)
         self._running[cluster.key] = server = _Server((background,), folder)
-        environment = {"PGPASSWORD": folder.password.read_text(encoding="utf-8").strip()}
-        dsn = f"postgresql://{USER}@{in_url(machine.address)}:{port}/postgres"
-        endpoint = Endpoint(dsn, environment, "", binaries.origin)
+        password = folder.password.read_text(encoding="utf-8").strip()
+        endpoint = _of_ours(machine.address, port, password, binaries.origin)
         version = await self._wait_until_up(cluster, endpoint, server, log)
         return _checked(replace(endpoint, version=version), settings)
 
@@ -188,7 +187,7 @@ class PostgresDatabase(
         try:
             started = await postgres_remote.find_again(cluster, here, settings.version, _options(settings), log)
             self._running[cluster.key] = _Server(started.processes, None)
-            endpoint = _of_ours(cluster, started, here)
+            endpoint = _elsewhere(cluster, started, here)
             version = await self._sql(cluster, endpoint, "SHOW server_version")
         except (DatabaseFailed, ToolFailed, ToolTimedOut) as error:
             raise TargetLost(f"PostgreSQL of {cluster.key} is no longer running: {error.message}") from error
@@ -332,7 +331,7 @@ class PostgresDatabase(
         options = _options(settings)
         started = await postgres_remote.start_primary(cluster, here, settings.version, options, log)
         self._running[cluster.key] = server = _Server(started.processes, None)
-        endpoint = _of_ours(cluster, started, here)
+        endpoint = _elsewhere(cluster, started, here)
         version = await self._wait_until_up(cluster, endpoint, server, log)
         started = await postgres_remote.add_standbys(cluster, started, options, log)
         self._running[cluster.key] = _Server(started.processes, None)
@@ -487,11 +486,20 @@ _END_SESSIONS = (
 )
 
 
-def _of_ours(cluster: Cluster, started: postgres_remote.Started, here: str) -> Endpoint:
-    """The primary's endpoint; its version is not queried yet."""
-    dsn = f"postgresql://{USER}@{in_url(cluster.database[0].address)}:{postgres_remote.PORT}/postgres"
+def _of_ours(address: str, port: int, password: str, origin: str) -> Endpoint:
+    """A server of ours; its version is not queried yet.
+
+    Another user of its machine may take the port before it does, and would ask for the password, which the folder keeps
+    for later starts. With SCRAM a server has to prove that it knows it, and is not sent it.
+    """
+    dsn = f"postgresql://{USER}@{in_url(address)}:{port}/postgres"
+    return Endpoint(dsn, {"PGPASSWORD": password, "PGREQUIREAUTH": METHOD}, "", origin)
+
+
+def _elsewhere(cluster: Cluster, started: postgres_remote.Started, here: str) -> Endpoint:
+    """The primary's endpoint."""
     origin = "embedded" if started.programs[0].folder == here else "system"
-    return Endpoint(dsn, {"PGPASSWORD": started.password}, "", origin)
+    return _of_ours(cluster.database[0].address, postgres_remote.PORT, started.password, origin)
 
 
 def _options(settings: DatabaseSettings) -> dict[str, str]:

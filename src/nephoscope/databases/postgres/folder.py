@@ -15,6 +15,8 @@ from nephoscope.machines.remote import Command, MachineHandle
 from nephoscope.model.errors import DatabaseFailed, StorageFailed
 
 USER = "nephoscope"
+METHOD = "scram-sha-256"
+"""Of every login."""
 STOP_TIMEOUT_S = 600.0
 """Limit for an orderly stop: it first writes every dirty page of the shared buffers."""
 
@@ -88,7 +90,7 @@ async def _create(machine: MachineHandle, binaries: Binaries, folder: ServerFold
     folder.password.touch(mode=0o600)
     folder.password.write_text(secrets.token_urlsafe(24), encoding="utf-8")
     initdb = [binaries.path("initdb"), "-D", str(folder.data), "-U", USER, "-E", "UTF8", "--locale=C",
-              "--auth=scram-sha-256", f"--pwfile={folder.password}", "--no-instructions"]  # fmt: skip
+              f"--auth={METHOD}", f"--pwfile={folder.password}", "--no-instructions"]  # fmt: skip
     completed = await machine.remote.execute(Command(as_server_user(initdb), timeout_s=_INITDB_TIMEOUT_S))
     if completed.exit_code != 0:
         said = completed.stderr.decode(errors="replace").strip()

@@ -19,7 +19,7 @@ from pathlib import Path
 
 from nephoscope.databases.asking import document
 from nephoscope.databases.postgres.binaries import first_of_version, major_version
-from nephoscope.databases.postgres.folder import USER
+from nephoscope.databases.postgres.folder import METHOD, USER
 from nephoscope.databases.postgres.settings import FOR_STANDBYS
 from nephoscope.databases.postgres.shared_memory import hint_on
 from nephoscope.databases.programs import as_server_user
@@ -261,7 +261,7 @@ def _access(cluster: Cluster) -> str:
     """pg_hba.conf: the machines of the cluster, by password, and nobody else."""
     addresses = dict.fromkeys(machine.address for machine in cluster.machines)
     lines = [
-        f"host {what} {USER} {ipaddress.ip_network(address)} scram-sha-256"
+        f"host {what} {USER} {ipaddress.ip_network(address)} {METHOD}"
         for address in addresses
         for what in ("all", "replication")
     ]
@@ -271,7 +271,7 @@ def _access(cluster: Cluster) -> str:
 def _initdb(machine: MachineHandle, programs: Programs) -> list[str]:
     root = _root(machine)
     return programs.as_user(
-        "initdb", "-D", f"{root}/data", "-U", USER, "-E", "UTF8", "--locale=C", "--auth=scram-sha-256",
+        "initdb", "-D", f"{root}/data", "-U", USER, "-E", "UTF8", "--locale=C", f"--auth={METHOD}",
         f"--pwfile={root}/password", "--no-instructions",
     )  # fmt: skip
 
@@ -304,7 +304,7 @@ async def _prepared(machine: MachineHandle, access: str, identity: str, make: li
             ["sh", "-c", _PREPARE, "prepare", _root(machine), access, identity, *make],
             timeout_s=_COPY_TIMEOUT_S,
             stdin=password.encode(),
-            environment={"PGPASSWORD": password},
+            environment={"PGPASSWORD": password, "PGREQUIREAUTH": METHOD},  # since PostgreSQL 16
         )
     )
     if completed.exit_code != 0:
