@@ -1,6 +1,6 @@
 """A world of fakes: a whole study in milliseconds, with no clock, no machine and no cloud."""
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from itertools import repeat
 from pathlib import Path
@@ -57,6 +57,7 @@ class Heard:
     ended: list[tuple[str, str, VerdictKind | None, list[str]]] = field(default_factory=list)
     again: list[tuple[str, list[str], float]] = field(default_factory=list)
     repeated: list[tuple[str, str]] = field(default_factory=list)
+    dropped: list[set[str]] = field(default_factory=list)
     pauses: list[tuple[int, str, float]] = field(default_factory=list)
     values: list[str] = field(default_factory=list)
     loads: list[tuple[str, float | None]] = field(default_factory=list)
@@ -92,6 +93,9 @@ class Heard:
 
     def trial_repeated(self, trial: PlannedTrial, why: str) -> None:
         self.repeated.append((trial.intent.id, why))
+
+    def left_out(self, trials: Collection[str]) -> None:
+        self.dropped.append({*trials})
 
     def trial_ended(self, trial: PlannedTrial, status: Status, verdict: VerdictKind | None, reasons: list[str]) -> None:
         self.ended.append((trial.intent.id, status.state, verdict, reasons))

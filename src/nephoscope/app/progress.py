@@ -1,6 +1,6 @@
 """What a person sees while a study runs: one live line on a terminal, plain lines elsewhere."""
 
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 from typing import Self
 
@@ -179,6 +179,10 @@ class LiveProgress:
         self._planned += 1
         self._remaining.again(trial)
         self._console.print(f"{_title(trial)}: repeated; {why}", markup=False, highlight=False, style="yellow")
+
+    def left_out(self, trials: Collection[str]) -> None:
+        """See `Listener.left_out`."""
+        self._remaining.left_out(trials)
 
     def trial_ended(self, trial: PlannedTrial, status: Status, verdict: VerdictKind | None, reasons: list[str]) -> None:
         """See `Listener.trial_ended`."""

@@ -1,10 +1,11 @@
 """How long a study still takes, learnt from what has ended: loads of data sets and trials apart. Pure."""
 
 from collections import Counter, defaultdict
-from collections.abc import Iterable
+from collections.abc import Collection, Iterable
 from dataclasses import dataclass, field
 
 from nephoscope.model.records import PlannedTrial
+from nephoscope.plan.bill import FULL_BLOCKS, LATER_SHARE
 from nephoscope.study.managed import provider_of_machines
 
 _Place = tuple[str, str]
@@ -12,6 +13,10 @@ _Place = tuple[str, str]
 
 _PLAN_KNOWS_NO_LOADS = frozenset({"local", "ssh"})
 """Providers whose plan counts no loads: machines stay, and so do data sets, so that a load happens once."""
+
+KEPT_BY_A_BLOCK = 0.92
+"""Of the trials of a block that open questions need, how many the next one still needs, in the simulated studies of
+docs/concepts/statistics.md: 0.86 to 0.98 after the first look."""
 
 
 @dataclass
@@ -42,10 +47,20 @@ class Remaining:
     Those that wait are counted, not listed: it is asked after each of thousands of trials.
     """
 
-    def __init__(self, left: Iterable[PlannedTrial]) -> None:
+    def __init__(self, left: Iterable[PlannedTrial], *, stops: bool = False, looked: bool = False) -> None:
+        """Of trials that have not ended.
+
+        Args:
+            left: the trials.
+            stops: whether looks leave out what no open question needs, so that all of them are the most that is left.
+            looked: whether a look already did.
+        """
+        self._stops, self._looked = stops, looked
+        self._at_once = 0
+        """The most trials that ran at the same time: at the end of a block few do, because the next one waits."""
         self._waiting: dict[str, PlannedTrial] = {}
-        self._waiting_by_length: Counter[tuple[str, float]] = Counter()
-        """Benchmark and expected duration in seconds -> trials."""
+        self._waiting_by_length: Counter[tuple[str, float, int]] = Counter()
+        """Benchmark, expected duration in seconds and block -> trials."""
         self._waiting_to_load: Counter[_Place] = Counter()
         for trial in left:
             self._waits(trial)
@@ -64,7 +79,8 @@ class Remaining:
             self._count(earlier, -1)
 
     def _count(self, trial: PlannedTrial, change: int) -> None:
-        self._waiting_by_length[trial.intent.benchmark.name, trial.expected_duration_s] += change
+        intent = trial.intent
+        self._waiting_by_length[intent.benchmark.name, trial.expected_duration_s, intent.block] += change
         if _loads_apart(trial):
             self._waiting_to_load[_place(trial)] += change
 
@@ -72,6 +88,7 @@ class Remaining:
         """A trial starts."""
         self._waits_no_more(trial)
         self._running[trial.intent.id] = _Running(trial, now_s)
+        self._at_once = max(self._at_once, len(self._running))
 
     def loading(self, trial_id: str, now_s: float, share: float | None = None) -> None:
         """A trial loads its data set, of which `share` is there; None: not known. May be repeated."""
@@ -112,17 +129,24 @@ class Remaining:
             learnt.loads_s.append(load_s)
         self._loaded.add(_place(trial))
 
+    def left_out(self, trials: Collection[str]) -> None:
+        """A look was taken, and nothing needs these trials any more."""
+        self._looked = True
+        for trial in [self._waiting[name] for name in trials if name in self._waiting]:
+            self._waits_no_more(trial)
+
     def again(self, trial: PlannedTrial) -> None:
         """A trial will be measured once more."""
         self._running.pop(trial.intent.id, None)
         self._waits(trial)
 
     def seconds(self, now_s: float) -> float:
-        """Until the last trial ends, while as many run at once as now."""
-        scales = {benchmark: self._scale(benchmark) for benchmark, _ in self._waiting_by_length}
+        """Until the last trial ends, if as many run at once as have, and looks leave out as much as in simulations."""
+        scales = {benchmark: self._scale(benchmark) for benchmark, *_ in self._waiting_by_length}
+        following = min((block for (*_, block), trials in self._waiting_by_length.items() if trials), default=0)
         waiting_s = sum(
-            trials * expected_s * scales[benchmark]
-            for (benchmark, expected_s), trials in self._waiting_by_length.items()
+            trials * self._share(block, following) * expected_s * scales[benchmark]
+            for (benchmark, expected_s, block), trials in self._waiting_by_length.items()
         )
         running = {_place(one.trial) for one in self._running.values()}
         loads_s = sum(
@@ -134,7 +158,16 @@ class Remaining:
             one.load_left_s(now_s) + max(0.0, self.expected_s(one.trial) - self.spent_s(one.trial, now_s))
             for one in self._running.values()
         ]
-        return (waiting_s + loads_s + sum(running_s)) / max(1, len(running_s))
+        at_once = min(self._at_once, len(self._waiting) + len(self._running))
+        return (waiting_s + loads_s + sum(running_s)) / max(1, at_once)
+
+    def _share(self, block: int, following: int) -> float:
+        """How many of the waiting trials of a block will be measured, where `following` is the next one."""
+        if not self._stops:
+            return 1.0
+        if self._looked:
+            return float(KEPT_BY_A_BLOCK ** (block - following))
+        return LATER_SHARE if block > FULL_BLOCKS else 1.0
 
     def spent_s(self, trial: PlannedTrial, now_s: float) -> float:
         """By a trial since it started or, later, since its data set was there; 0 while it loads or does not run."""

@@ -135,7 +135,7 @@ class _Study:
             parts = ["running" if in_use else "complete" if complete else "not running"]
             parts.append(f"{found.ended:,} of {counted(len(found.states), 'trial')} ended: {found.words}")
             if in_use and found.left_s:
-                parts.append(left_in_words(found.left_s, may_stop=self.folder.plan().stop == "decided"))
+                parts.append(left_in_words(found.left_s))
             self._words = "; ".join(parts)
             now_s = self._clock.monotonic_s()
             self._words_due_s = now_s + REST * (now_s - begun_s)

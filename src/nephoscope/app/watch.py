@@ -35,8 +35,7 @@ def watch(folder: ResultsFolder, clock: SystemClock) -> None:
 def _view(folder: ResultsFolder, progress: StudyProgress) -> Group:
     """One line of counts, and one for each trial that has started and not ended."""
     spent = "" if progress.spent_usd is None else f"; {money(progress.spent_usd)} spent"
-    may_stop = folder.plan().stop == "decided"
-    left = f"; {left_in_words(progress.left_s, may_stop=may_stop)}" if progress.left_s else ""
+    left = f"; {left_in_words(progress.left_s)}" if progress.left_s else ""
     head = Text(f"{progress.ended:,} of {counted(len(progress.states), 'trial')} ended: {progress.words}{left}{spent}")
     table = Table("#", "configuration", "benchmark", "replicate", "state")
     for planned, _ in folder.planned():

@@ -191,16 +191,19 @@ def sentence(lookup: Lookup, row: BenchmarkRow, group: Sequence[Delivery]) -> Dr
     if len(group) == 1:
         template = f"{{provider}}{between}: {named('k', group[0], verb='reached')}."
     else:
-        some = "{met:count}" if met else "None"
-        template = f"{some} of {{all:count}} {plural(len(group), 'configuration')} of {{provider}} reached{between} "
-        template += f"what is {'advertised' if row.subject is Subject.NETWORK else 'sold'}"
+        numbers["below"] = len(below)
+        template = how_many(len(met), len(below), undecided).format(
+            of=f"of {{all:count}} {plural(len(group), 'configuration')} of {{provider}}",
+            reached=f"reached{between}",
+            what=f"what is {'advertised' if row.subject is Subject.NETWORK else 'sold'}",
+        )
         parts = []
         if met:
             typical = next((one for one in met if one.is_capped), lowest[-1 - len(above) // 2])
             template += f", as {named('k', typical)}"
         if below:
             parts.append(f"{named('low', below[0])}" + (", the least" if len(below) > 1 else ""))
-        if undecided:
+        if undecided and (met or below):
             numbers["undecided"] = undecided
             parts.append("of {undecided:count} it is not decided")
         if above:
@@ -216,6 +219,16 @@ def sentence(lookup: Lookup, row: BenchmarkRow, group: Sequence[Delivery]) -> Dr
         benchmark=row.benchmark,
         **words,
     )
+
+
+def how_many(met: int, below: int, undecided: int) -> str:
+    """The beginning of a template, with fields of its own: what is not decided is neither reached nor missed."""
+    if met:
+        return "{{met:count}} {of} {reached} {what}"
+    if not undecided:
+        return "None {of} {reached} {what}"
+    missed = "{{below:count}} {of} " + ("has" if below == 1 else "have") + " not {reached} {what}"
+    return missed if below else "For none {of} is it decided whether it {reached} {what}"
 
 
 def _reached(key: str, one: Delivery, numbers: dict[str, Number], words: dict[str, str], verb: str = "with") -> str:

@@ -133,7 +133,7 @@ class Writer:
         rows = self.answer.question.rows if len(self.answer.question.rows) > 1 else []
         away = [
             f"{len(row.set_aside):,} of {counted(row.n, 'value')} of {self.names[row.configuration]} "
-            f"({_change(row.set_aside_percent)} than its median)"
+            f"({_change(row.set_aside_percent)} than the median)"
             for row in rows
             if row.set_aside
         ]
@@ -258,13 +258,13 @@ class Writer:
         return f"By medians {number}{less}{_opposite(medians)}: {self._pulling(medians.pulling)}."
 
     def _pulling(self, pulling: Pulling) -> str:
-        """'2 of 6 values of 2 CPUs are about 33 % lower than its median'."""
+        """'2 of 6 values of 2 CPUs are about 33 % lower than the median'."""
         name = self.names[pulling.configuration]
         if pulling.percent is None:
             return f"the level of {name} is what it would be in every block"
-        about = f"{_change(pulling.percent)} than its median"
         are = "is" if pulling.values == 1 else "are"
-        return f"{pulling.values:,} of {counted(pulling.of, 'value')} of {name} {are} about {about}"
+        far = f"{_change(pulling.percent)} than the median"
+        return f"{pulling.values:,} of {counted(pulling.of, 'value')} of {name} {are} about {far}"
 
     # Three or more.
 

@@ -32,6 +32,12 @@ def names_of(lookup: Lookup) -> Mapping[str, str]:
     return {**names, **short} if len(set(short.values())) == len(names) else names
 
 
+def type_name(configuration: str, machine_type: str) -> str:
+    """'gs4' of Standard_GS4 for 'gs4-md': on one page a machine is spelled as the names of configurations spell it."""
+    spelled = machine_type.lower().replace("_", "-").removeprefix("standard-")
+    return spelled if f"{configuration}-".startswith(f"{spelled}-") else machine_type
+
+
 def setups(lookup: Lookup, configurations: Sequence[str]) -> dict[str, list[str]]:
     """'with nobarrier' -> its configurations, where they are mounted in several ways; '' -> all of them if not.
 
@@ -99,6 +105,11 @@ def metric_title(metric: Metric, *, per_cpu: bool = False) -> str:
 def title_in_sentence(metric: Metric, *, per_cpu: bool = False) -> str:
     """Before a colon: a title of its own has commas instead."""
     return metric_title(metric, per_cpu=per_cpu).replace(": ", ", ")
+
+
+def title_within(metric: Metric) -> str:
+    """Behind other words: 'Cost of maximum TPC-C tpmC'."""
+    return (metric.title or metric.name).replace(": ", ", ")
 
 
 def quantity_noun(metric: Metric) -> str:

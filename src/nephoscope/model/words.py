@@ -79,6 +79,6 @@ def named_or_counted(names: Sequence[str], most: int, noun: str = "configuration
     return enumeration(names) if len(names) <= most else counted(len(names), noun)
 
 
-def left_in_words(seconds: float, *, may_stop: bool) -> str:
+def left_in_words(seconds: float, *, may_stop: bool = False) -> str:
     """'about 3 min 20 s left'; of a study that may stop before its last block, 'at most 3 min 20 s left'."""
     return f"{'at most' if may_stop else 'about'} {duration(round(seconds))} left"

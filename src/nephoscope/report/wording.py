@@ -4,7 +4,7 @@ import re
 from collections.abc import Sequence
 from typing import Literal
 
-from nephoscope.insights.names import metric_title
+from nephoscope.insights.names import metric_title, type_name
 from nephoscope.model.extents import Extent
 from nephoscope.model.lower_bound import LowerBound
 from nephoscope.model.numbers import SECONDS, TIMES, Between, Scale, coverage, dashed, ratio_form, significant
@@ -53,7 +53,8 @@ def paid_for(cost: CostRow, extent: Extent) -> str:
     if cost.machine_type is None or not cost.is_divisible:
         return "the cluster"
     count = cost.machines_of(extent)
-    machines = f"one {cost.machine_type}" if count == 1 else f"{count} {TIMES} {cost.machine_type}"
+    called = type_name(cost.configuration, cost.machine_type)
+    machines = f"one {called}" if count == 1 else f"{count} {TIMES} {called}"
     return f"{machines} without volumes" if cost.share_left_out(extent) else machines
 
 

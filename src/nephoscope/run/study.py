@@ -25,7 +25,7 @@ from nephoscope.run.rounds import Groups, Rounds
 from nephoscope.run.shared_ledger import DEAD_AFTER_S, SharedLedger
 from nephoscope.run.spending import spent_usd
 from nephoscope.run.states import STOPS, Patience
-from nephoscope.run.world import World
+from nephoscope.run.world import Listener, World
 from nephoscope.store.attempt import Attempt
 from nephoscope.store.folder import ResultsFolder
 from nephoscope.study.managed import provider_of_machines
@@ -110,6 +110,8 @@ class Rest:
     """Why no further block is needed; empty: one is."""
     not_needed: Collection[str] = ()
     """Ids of trials that nothing needs any more, in whichever block."""
+    looked: bool = False
+    """Whether these follow from a look at the questions."""
 
 
 class Pause(Protocol):
@@ -183,7 +185,7 @@ async def run_study(folder: ResultsFolder, world: World, conduct: RunOptions | N
             queue = await leave.enter_async_context(_queue(worked_on, ledger, providers, conduct, world))
             last = max((planned.intent.block for planned, _ in rows), default=0)
             rounds = Rounds(folder, conductor, world, candidates, at_once)
-            work = _Work(queue, groups, conductor, rounds, conduct, one_at_a_time=at_once == 1)
+            work = _Work(queue, groups, conductor, rounds, conduct, world.listener, one_at_a_time=at_once == 1)
             running = _all(elsewhere, left, last, work)
             if isinstance(queue, SharedWork):
                 running = beside(running, queue.living())
@@ -224,6 +226,7 @@ class _Work:
     conductor: Conductor
     rounds: Rounds
     conduct: RunOptions
+    listener: Listener
     one_at_a_time: bool
 
     async def drain(self, trials: Sequence[PlannedTrial], last: int) -> None:
@@ -289,6 +292,8 @@ async def _drain(left: list[PlannedTrial], last: int, work: _Work) -> str:
         await work.conductor.leave_out(rest.not_needed)
         needed = [planned for planned in trials if planned.intent.id not in rest.not_needed]
         work.rounds.leave_out(rest.not_needed)
+        if rest.looked:
+            work.listener.left_out(rest.not_needed)
         await work.drain(needed, last)
     return look(last).stopped
 

@@ -1,7 +1,7 @@
 """Everything a trial touches that is not a value, handed in: ports, clock, listeners."""
 
 import asyncio
-from collections.abc import Awaitable, Callable, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Protocol
 
@@ -59,6 +59,10 @@ class Listener(Protocol):
 
     def trial_repeated(self, trial: PlannedTrial, why: str) -> None:
         """A rejected trial will be measured once more, in addition to the plan."""
+        ...
+
+    def left_out(self, trials: Collection[str]) -> None:
+        """A look was taken after a block: no open question needs the trials with these ids."""
         ...
 
     def trial_ended(self, trial: PlannedTrial, status: Status, verdict: VerdictKind | None, reasons: list[str]) -> None:

@@ -142,7 +142,7 @@ def test_a_value_far_off_closes_no_question_and_is_named() -> None:
     assert row.set_aside == ["tpcc-a-6"]
     assert row.set_aside_percent == pytest.approx(100 * (700 / 1002.5 - 1))
     (answer, *_) = (row.text for row in study.insights if row.rule == "answer")
-    assert "Far off from all others, and set aside here: 1 of 6 values of a (30 % lower than its median)." in str(
+    assert "Far off from all others, and set aside here: 1 of 6 values of a (30 % lower than the median)." in str(
         answer
     )
 

@@ -7,10 +7,11 @@ import pytest
 from rich.console import Console
 
 from nephoscope.app.progress import LiveProgress, View, live_line
-from nephoscope.app.remaining import Remaining
+from nephoscope.app.remaining import KEPT_BY_A_BLOCK, Remaining
 from nephoscope.benchmarks.registry import BENCHMARKS
 from nephoscope.machines.doctor import Finding, Health, HostFindings
 from nephoscope.model.records import PlannedTrial, Status, VerdictKind
+from nephoscope.plan.bill import LATER_SHARE
 from nephoscope.plan.expand import expand
 from nephoscope.run.clock import FakeClock
 from nephoscope.study.load import load_study
@@ -32,9 +33,10 @@ parameters = { stressor = "matrix", duration_s = 20 }
 EACH_S = {"tpcc": 20.0, "stress-ng": 20.0}
 
 
-def trials(configurations: str = "") -> list[PlannedTrial]:
-    """Two configurations × two benchmarks × two replicates, each expected to take 20 s."""
-    planned = expand(load_study(STUDY + configurations, "s.toml", BENCHMARKS), BENCHMARKS).trials
+def trials(configurations: str = "", replicates: int = 2) -> list[PlannedTrial]:
+    """Two configurations × two benchmarks × the replicates, each expected to take 20 s."""
+    text = STUDY.replace("replicates = 2", f"replicates = {replicates}") + configurations
+    planned = expand(load_study(text, "s.toml", BENCHMARKS), BENCHMARKS).trials
     return [one.model_copy(update={"expected_duration_s": EACH_S[one.intent.benchmark.uses]}) for one in planned]
 
 
@@ -78,7 +80,37 @@ def test_the_time_left_moves_within_a_trial_and_stays_over_nothing() -> None:
     assert left.seconds(90.0) == 10  # two at once
     left.ended(planned[0], None)  # it failed, which says nothing about others
     left.again(planned[0])
-    assert left.seconds(90.0) == 40
+    assert left.seconds(90.0) == 20  # it will run beside the other one again
+
+
+def test_the_time_left_does_not_grow_where_the_last_of_a_block_run_alone() -> None:
+    planned = trials()
+    left = Remaining(planned)
+    for one in planned[:4]:
+        left.started(one, 0.0)
+    assert left.seconds(0.0) == 40
+    for one in planned[:3]:
+        left.ended(one, 20.0)
+    assert left.seconds(20.0) == 20  # the next block waits for one trial
+
+
+def test_the_time_left_of_a_study_that_stops_is_an_expectation_and_not_the_most() -> None:
+    planned = trials(replicates=10)
+    blocks = {block: [one for one in planned if one.intent.block == block] for block in range(1, 11)}
+    left = Remaining(planned, stops=True)
+    assert left.seconds(0.0) == (3 + 7 * LATER_SHARE) * 80
+    for block in (1, 2, 3):
+        for one in blocks[block]:
+            left.ended(one, 20.0)
+    assert left.seconds(0.0) == 7 * LATER_SHARE * 80
+    left.left_out([one.intent.id for one in planned if one.intent.configuration_name == "two"])
+    assert left.seconds(0.0) == pytest.approx(sum(40 * KEPT_BY_A_BLOCK**later for later in range(7)))
+    for block in range(4, 11):
+        before_s = left.seconds(0.0)
+        for one in of(blocks[block], "one", "tpcc") + of(blocks[block], "one", "stress-ng"):
+            left.ended(one, 20.0)
+        assert left.seconds(0.0) < before_s
+    assert left.seconds(0.0) == 0
 
 
 def test_configurations_on_one_server_of_the_users_load_once() -> None:

@@ -11,6 +11,7 @@ import pytest
 
 from nephoscope.analysis.lookup import Lookup
 from nephoscope.insights import words
+from nephoscope.insights.advertised import how_many
 from nephoscope.insights.missing import looks as looks_rule
 from nephoscope.insights.predictors import order_of
 from nephoscope.insights.prices import price_age, price_doubts
@@ -634,3 +635,17 @@ def test_what_was_paid_for_is_held_against_what_was_measured_and_a_throttled_mac
         "capped); m5.2xlarge with 5.07 of up to 10 Gbit/s (51 %). m5.2xlarge was throttled in 6 of 6 trials: "
         "10.20 Gbit/s for 40 s, then 2.500 Gbit/s, 25 % of what is advertised."
     )
+
+
+@pytest.mark.parametrize(
+    ("met", "below", "undecided", "says"),
+    [
+        (1, 1, 1, "{met:count} OF reached WHAT"),
+        (0, 2, 0, "None OF reached WHAT"),
+        (0, 18, 4, "{below:count} OF have not reached WHAT"),
+        (0, 1, 4, "{below:count} OF has not reached WHAT"),
+        (0, 0, 3, "For none OF is it decided whether it reached WHAT"),
+    ],
+)
+def test_what_is_not_decided_is_not_said_to_be_missed(met: int, below: int, undecided: int, says: str) -> None:
+    assert how_many(met, below, undecided).format(of="OF", reached="reached", what="WHAT") == says

@@ -1,6 +1,7 @@
 """`nephoscope prices` as a person calls it: in this process, for speed."""
 
 import json
+import sys
 from pathlib import Path
 
 import pytest
@@ -104,3 +105,16 @@ def test_import_prints_or_writes_rows_and_says_what_it_left_out(
 def test_wrong_input_ends_with_2(capsys: pytest.CaptureFixture[str], arguments: list[str], words: str) -> None:
     assert main(["prices", *arguments]) == 2
     assert words in capsys.readouterr().err.replace("\n", " ")
+
+
+def test_a_terminal_of_80_columns_shows_the_whole_book_in_tables(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """A table for each provider's machines, volumes and transfer, as all rows together do not fit."""
+    monkeypatch.setattr(sys.stdout, "isatty", lambda: True)
+    monkeypatch.setenv("COLUMNS", "80")
+    assert main(["prices", "show"]) == 0
+    shown = capsys.readouterr().out.splitlines()
+    assert max(map(len, shown)) <= 80
+    kinds = len({(row.provider, row.kind) for row in shipped().rows})
+    assert len(shown) <= len(shipped().rows) + 3 * kinds + 1, "a row is a line"

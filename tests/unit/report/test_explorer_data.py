@@ -1,11 +1,13 @@
 """What the explorer starts from: the numbers of the analysis, and what is known about each machine."""
 
+from typing import Literal
+
 import pytest
 
 from nephoscope.analysis.lookup import Lookup
 from nephoscope.insights.registry import analyse
 from nephoscope.model.numbers import quantity
-from nephoscope.model.questions import RankIntervals
+from nephoscope.model.questions import Headline, RankIntervals
 from nephoscope.model.rows import Statistic
 from nephoscope.report.parts import Book
 from nephoscope.report.sections.explorer import STEP, explorer_data
@@ -49,6 +51,7 @@ def test_it_knows_what_a_buyer_filters_by() -> None:
     data = explorer_data(Book(Lookup(study)))
     assert data is not None
     assert data["bases"][0] == "on-demand"
+    assert data["basis_texts"]["reserved-1y"] == "one-year commitment"
     found = {one["name"]: one for one in data["configurations"]}
     assert found.keys() == machines().keys()
     one = found["m5a-2xlarge"]
@@ -70,3 +73,12 @@ def test_a_study_of_ones_own_machines_has_no_prices() -> None:
     data = explorer_data(Book(Lookup(report_example.laptop())))
     assert data is not None
     assert data["bases"] == []
+
+
+@pytest.mark.parametrize(("view", "starts"), [("plain", "plain"), ("per CPU", "cpu")])
+def test_it_starts_with_the_view_of_the_studys_headline(view: Literal["plain", "per CPU"], starts: str) -> None:
+    study = analyse(inputs(rows(VALUES, cpus={"a": 2, "b": 4})))
+    asked = study.model_copy(update={"headline": Headline(benchmark="tpcc", view=view)})
+    data = explorer_data(Book(Lookup(asked)))
+    assert data is not None
+    assert data["view"] == starts

@@ -8,6 +8,7 @@ from typing import Any
 import pytest
 
 from nephoscope.analysis.lookup import Lookup
+from nephoscope.insights.names import type_name
 from nephoscope.model.analysed import AnalysedStudy, OnlyDifference
 from nephoscope.model.price_rows import CostRow, PricePerformance, TransferRow
 from nephoscope.model.questions import ContrastRow
@@ -241,6 +242,22 @@ def test_a_table_has_every_configuration_that_any_of_its_metrics_has() -> None:
 
 
 @pytest.mark.parametrize(
+    ("configuration", "sold", "called"),
+    [
+        ("gs4-md", "Standard_GS4", "gs4"),
+        ("d8s-v5", "Standard_D8s_v5", "d8s-v5"),
+        ("c5d.4xlarge-barrier", "c5d.4xlarge", "c5d.4xlarge"),
+        ("gs40", "Standard_GS4", "Standard_GS4"),
+        ("primary", "m6i.2xlarge", "m6i.2xlarge"),
+    ],
+)
+def test_what_is_bought_is_spelled_as_the_configurations_of_the_page(
+    configuration: str, sold: str, called: str
+) -> None:
+    assert type_name(configuration, sold) == called
+
+
+@pytest.mark.parametrize(
     ("names", "sold", "called"),
     [
         (("e8s-v5-p30", "e8s-v5-ultra"), "Standard_E8s_v5", "e8s-v5"),
@@ -291,7 +308,7 @@ def test_curves_are_those_of_the_best_and_of_machines_mounted_like_it() -> None:
     figure = curve(Book(lookup), row, palette_of(lookup))
     assert figure is not None
     assert figure.key[0].text == "c5d.4xlarge", "though the study names another first"
-    assert figure.caption == "The best of each provider of 8 configurations as mounted by default."
+    assert figure.caption == "The best of each provider of 7 configurations as mounted by default."
 
 
 def test_a_figure_counts_only_others_of_its_clock() -> None:

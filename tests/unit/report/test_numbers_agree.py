@@ -103,7 +103,7 @@ def test_a_card_says_where_medians_tell_another_story() -> None:
     (card, *_) = Reader(main_page(study_of(values))).cards
     assert card.text("h3") == "Best: b"
     said = card.text("card-after")
-    assert said.startswith("By medians 1.98×: 2 of 6 values of b are about 35 % lower than its median.")
+    assert said.startswith("By medians 1.98×: 2 of 6 values of b are about 35 % lower than the median.")
     assert "Came in two kinds: b (2 of 6 values are 35 % lower than the others)." in said
     assert card.texts["bar-value"] == ["173.6 New-Orders/min", "101.0 New-Orders/min"]
 

@@ -93,3 +93,11 @@ def test_what_is_behind_is_read_as_it_was_written(change: float) -> None:
     assert Behind.read(str(one)).change_percent == pytest.approx(change, rel=0.01)
     with pytest.raises(ValueError, match="behind"):
         Behind.read("a")
+
+
+def test_bars_of_an_answer_about_slow_ones_begin_with_the_worst() -> None:
+    found = card(rack({"rack1-07": 0.9, "rack1-02": 0.8}, hosts=False))
+    assert found.answer == "Slower: 2 CPUs and 7 CPUs"
+    assert [bar.name for bar in found.bars[:2]] == ["2 CPUs", "7 CPUs"]
+    levels = [bar.level for bar in found.bars]
+    assert levels == sorted(levels)

@@ -401,7 +401,7 @@ def test_what_was_measured_is_told_as_far_as_all_agree() -> None:
     study = study.model_copy(update={"plan": plan, "database_settings": settings, "benchmarks": loads})
     said = measured(Lookup(study))
     database = "PostgreSQL 18.6, shared_buffers 256 MB, 8 connections"
-    assert f"{database}; TPC-C with 2 warehouses (1.10 million rows of 138.7 MiB) for 5 s." in said
+    assert f"{database}; TPC-C with 2 warehouses (1.10 million rows, 138.7 MiB) for 5 s." in said
     settings["local-all"] = {"server_version": "17.2", "shared_buffers": "1GB"}
     assert "PostgreSQL, 8 connections; " in measured(Lookup(study.model_copy(update={"database_settings": settings})))
 

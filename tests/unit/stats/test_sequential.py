@@ -6,10 +6,10 @@ import numpy as np
 import pytest
 from scipy.special import ndtri  # type: ignore[import-untyped]
 
+from bench.simulations.growing import Shape, drawn, grown
 from nephoscope.stats.leaderboard import Leaderboard, possible_best
 from nephoscope.stats.sequential import FIRST_LOOK, Stage, State, look_at_contrast, look_for_best, references
 from nephoscope.stats.spending import EARLY_LEVEL, levels
-from tests.support.growing_studies import Shape, drawn, grown
 
 
 def stage(block: int, last: int, level: float = 0.001) -> Stage:

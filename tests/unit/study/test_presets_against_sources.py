@@ -11,7 +11,10 @@ from pathlib import Path
 
 import pytest
 
+from nephoscope.app.rehearsal.machines import SimulatedMachine
 from nephoscope.app.stages.planning import load, read_study
+from nephoscope.model.units import GIB
+from nephoscope.prices.catalogue.machines import size_of
 from nephoscope.study.differences import what_differs
 from nephoscope.study.machine_names import machine_name
 from nephoscope.study.model import Configuration, Machine
@@ -48,6 +51,14 @@ def test_the_name_of_each_machine_type_says_the_vcpus_of_the_source(path: Path) 
     """A rehearsal takes them from there: DS14, DS5_v2 and GS4 of 2020 have 16."""
     said = {row["type"]: (machine_name(row["provider"], row["type"]).vcpus, row["vcpus"]) for row in rows(path)}
     assert [name for name, (ours, theirs) in said.items() if theirs and str(ours) != theirs] == []
+
+
+@pytest.mark.parametrize("path", SOURCES, ids=lambda path: path.stem)
+def test_a_rehearsed_machine_that_no_cloud_sells_any_more_has_the_memory_of_the_source(path: Path) -> None:
+    said = {row["type"]: float(row["memory_gib"]) for row in rows(path) if row["memory_gib"]}
+    gone = [one for one in asked(path) if one[1].type in said and not size_of(one[0].provider, one[1].type)]
+    shown = {machine.type: SimulatedMachine.of(one).facts("m", 1).memory_bytes for one, machine in gone}
+    assert shown == {name: said[name] * GIB for name in shown if name}
 
 
 def storage(machine: Machine) -> str:

@@ -1,7 +1,8 @@
 """`nephoscope prices`: look at the price book, check one, read and download price lists."""
 
 import os
-from collections.abc import Collection, Iterable
+import sys
+from collections.abc import Collection, Iterable, Sequence
 from datetime import UTC, date, datetime
 from pathlib import Path
 from tempfile import TemporaryDirectory
@@ -21,6 +22,9 @@ if TYPE_CHECKING:
     from nephoscope.prices.rows import Price
 
 _SHOWN = 20
+_HEADERS = ("provider", "region", "item", "basis", "USD", "per", "date", "terms", "source")
+_OPTIONAL = ("source", "terms", "date")
+"""Left out first where a terminal is too narrow."""
 _KINDS = ", ".join(f"{name} ({importer.what})" for name, importer in IMPORTERS.items())
 
 ProviderName = Annotated[str | None, typer.Option("--provider", metavar="NAME", help="aws, gcp, azure or another name")]
@@ -103,9 +107,8 @@ def show(
     if as_json:
         print_json(rows)
         return
-    if rows:
-        headers = ("provider", "region", "item", "basis", "USD", "per", "date", "source")
-        print_answer(headers, map(_cells, rows), ("source",))
+    for group in _groups(rows):
+        print_answer(_HEADERS, map(_cells, group), _OPTIONAL)
     for reason in dict.fromkeys(reasons[:_SHOWN]):
         say(f"no price: {reason}")
     if len(reasons) > _SHOWN:
@@ -266,11 +269,17 @@ def _day(text: str | None) -> date | None:
         raise InputError(str(error), hint="write it as 2022-06-30") from None
 
 
+def _groups(rows: "Sequence[Price]") -> "list[list[Price]]":
+    """What a terminal shows as one table: machines or volumes of one provider; all rows as one where it is piped."""
+    found: dict[tuple[str, ...], list[Price]] = {}
+    for row in rows:
+        found.setdefault((row.provider, row.kind) if sys.stdout.isatty() else (), []).append(row)
+    return list(found.values())
+
+
 def _cells(row: "Price") -> tuple[str, ...]:
-    return (
-        *(row.provider, row.region, row.item, f"{row.basis}, {row.terms}" if row.terms else row.basis),
-        *(_tiered(row), row.unit, row.date, row.source + (" (disputed)" if row.disputed else "")),
-    )
+    usd = _tiered(row) + (" (disputed)" if row.disputed else "")
+    return row.provider, row.region, row.item, row.basis, usd, row.unit, row.date, row.terms or "", row.source
 
 
 def _tiered(row: "Price") -> str:

@@ -488,10 +488,11 @@ def _conduct(folder: "ResultsFolder", study: "Study", how: "RunOptions", part: "
     folder.forget_analysis()
     if folder.claim_scratch():
         tell("the data in scratch/ was not made in this folder: it was deleted and will be made again when needed")
-    with LiveProgress(talk(), SystemClock(), tracking.remaining(folder), may_stop=how.look is not None) as progress:
+    may_stop = how.look is not None and study.stop != "decided"
+    with LiveProgress(talk(), SystemClock(), tracking.remaining(folder), may_stop=may_stop) as progress:
         world = world_of(folder, study, progress)
         since_unix_ms = world.clock.unix_ms()
-        report = _kept_report(folder, may_stop=how.look is not None)
+        report = _kept_report(folder, may_stop=may_stop)
         how = how if report is None else replace(how, pause=report.pause)
         work = running.run(folder, part or study, world, how)
         outcome = run_until_stopped(work if report is None else report.during(work), world.new_loop)

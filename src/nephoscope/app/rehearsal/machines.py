@@ -33,8 +33,11 @@ _GIB_PER_VCPU: Mapping[str, float] = {
     "f": 2,
     "e": 8,
     "ds": 4,
+    "gs": 14,
 }
 """By the start of a family's name; the longest that fits counts."""
+_MOST_OF_LITTLE_MEMORY = 5
+"""Sizes 1 to 5 of Azure's first two D families have half the memory of sizes 11 to 15."""
 _SPEED: Mapping[str, float] = {
     "t2d": 1.2,
     "m6i": 1.12,
@@ -164,7 +167,9 @@ def _vcpus(machine: Machine, named: int | None) -> int:
 
 
 def _gib_per_vcpu(kind: str, family: str) -> float:
-    """A custom type of GCP says its memory; others have what their family has."""
+    """A custom type of GCP says its memory, an older D of Azure has it by its number, others have their family's."""
+    if old := re.fullmatch(r"Standard_DS?(\d+)(?:_v2)?", kind):
+        return 7 if int(old[1]) > _MOST_OF_LITTLE_MEMORY else 3.5
     custom = re.search(r"custom-(\d+)-(\d+)", kind)
     return int(custom[2]) / 1024 / int(custom[1]) if custom else _longest(_GIB_PER_VCPU, family, 4.0)
 

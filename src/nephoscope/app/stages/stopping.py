@@ -124,7 +124,7 @@ def _until_decided(folder: ResultsFolder, study: Study) -> Callable[[int], Rest]
     def look(block: int) -> Rest:
         looks = due_looks(folder, study, block)
         taken = bool(looks) and looks[-1].block <= block
-        return Rest(_stopped(looks[-1]) if taken else "", folder.not_needed())
+        return Rest(_stopped(looks[-1]) if taken else "", folder.not_needed(), looked=bool(looks))
 
     return look
 

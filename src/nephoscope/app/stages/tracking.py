@@ -62,23 +62,12 @@ def progress(folder: ResultsFolder, now_unix_ms: int) -> StudyProgress:
     """The progress of a study, read from its folder alone; a controller may be running it."""
     rows = _rows(folder)
     priced = any(planned.price_usd is not None for planned, _ in rows)
-    return together(
-        [trial_progress(planned, trial) for planned, trial in rows],
-        not_needed=len(folder.plan().trials) - len(rows),
-        spent_usd=spent_usd(folder, now_unix_ms) if priced else None,
-        now_unix_ms=now_unix_ms,
-    )
-
-
-def together(
-    trials: Sequence[TrialProgress], *, not_needed: int, spent_usd: float | None, now_unix_ms: int
-) -> StudyProgress:
-    """The progress of a study from that of its trials, without those that are not needed."""
+    trials = [trial_progress(planned, trial) for planned, trial in rows]
     return StudyProgress(
         states={one.planned.intent.id: one.state for one in trials},
-        not_needed=not_needed,
-        left_s=_remaining(trials).seconds(now_unix_ms / 1000),
-        spent_usd=spent_usd,
+        not_needed=len(folder.plan().trials) - len(rows),
+        left_s=_remaining(folder, trials).seconds(now_unix_ms / 1000),
+        spent_usd=spent_usd(folder, now_unix_ms) if priced else None,
     )
 
 
@@ -111,7 +100,7 @@ def state_of(trial: Trial) -> State:
 def remaining(folder: ResultsFolder) -> Remaining:
     """What is left of a study that nobody runs, with what its finished trials teach."""
     found = [(trial_progress(row, trial), due(trial)) for row, trial in _rows(folder)]
-    return _remaining([replace(one, state=State.PLANNED if is_due else State.DONE) for one, is_due in found])
+    return _remaining(folder, [replace(one, state=State.PLANNED if is_due else State.DONE) for one, is_due in found])
 
 
 def _rows(folder: ResultsFolder) -> list[tuple[PlannedTrial, Trial]]:
@@ -120,8 +109,9 @@ def _rows(folder: ResultsFolder) -> list[tuple[PlannedTrial, Trial]]:
     return [(row, trial) for row, trial in folder.planned() if row.intent.id not in not_needed or trial.attempts()]
 
 
-def _remaining(trials: Sequence[TrialProgress]) -> Remaining:
-    found = Remaining(one.planned for one in trials if one.state not in ENDS)
+def _remaining(folder: ResultsFolder, trials: Sequence[TrialProgress]) -> Remaining:
+    waiting = (one.planned for one in trials if one.state not in ENDS)
+    found = Remaining(waiting, stops=folder.plan().stop == "decided", looked=bool(folder.looks()))
     for one in trials:
         if one.state in ENDS and one.took_s is not None:
             found.ended(one.planned, one.took_s, one.load_s)

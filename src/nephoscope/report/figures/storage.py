@@ -4,7 +4,7 @@ from collections.abc import Iterable, Sequence
 from typing import Any
 
 from nephoscope.analysis.lookup import unique
-from nephoscope.insights.names import metric_title, setups
+from nephoscope.insights.names import metric_title, setups, type_name
 from nephoscope.model import numbers as people
 from nephoscope.model.price_rows import CostRow
 from nephoscope.model.records import Direction, Metric
@@ -299,7 +299,9 @@ def _types_by_cloud(book: Book, rows: Sequence[Statistic]) -> Groups:
 
 def _type(row: ConfigurationRow) -> str:
     """What stays the same when the storage changes."""
-    return row.machine_type or row.cpu_model or row.configuration
+    if row.machine_type:
+        return type_name(row.configuration, row.machine_type)
+    return row.cpu_model or row.configuration
 
 
 def _storage_of(book: Book, configuration: str) -> str:

@@ -5,7 +5,7 @@ from typing import Any
 
 import altair as alt
 
-from nephoscope.insights.names import title_in_sentence
+from nephoscope.insights.names import title_within
 from nephoscope.model import numbers as people
 from nephoscope.model.price_rows import CostRow, PricePerformance, TransferRow
 from nephoscope.model.records import Metric
@@ -52,7 +52,7 @@ def per_unit(book: Book, board: Board, palette: Palette) -> Figure | None:
     axis = f"$ a month per {sold.text}, lower is better"
     spoken = "; ".join(f"{row['configuration']} {row['level_text']}" for row in rows[:6])
     return book.figure(
-        f"Cost of {title_in_sentence(board.metric)}",
+        f"Cost of {title_within(board.metric)}",
         f"{cut}{basis_text(found[0].basis)} prices; from the levels; "
         f"{lines_text([statistics[name] for name in names])}.",
         "",
@@ -141,7 +141,7 @@ def whole(book: Book, board: Board, palette: Palette) -> Figure | None:
     drawn = {row["part"] for row in rows if row["high"] > row["low"]}
     axis = f"$ a month per {sold.text}"
     return book.figure(
-        f"Cost of {title_in_sentence(board.metric)} with storage and transfer",
+        f"Cost of {title_within(board.metric)} with storage and transfer",
         f"{cut}{basis_text(found[0].basis)} prices; transfer between the machines where they stood, under load all "
         "month.",
         "",

@@ -258,7 +258,7 @@ def _figure(
     best = "best of each provider" if palette.by == "provider" else f"best {len(names)}"
     called = [palette.called[name] for name in names]
     measured = [one.configuration for one in book.lookup.statistics_of(row.benchmark, headlines(row)[0].name)]
-    setup, alike = _alike(book.lookup, [*names[:1], *measured])
+    setup, alike = _alike(book.lookup, list(dict.fromkeys([*names[:1], *measured])))
     return book.figure(
         title,
         subtitle,

@@ -136,11 +136,11 @@ def _data(row: BenchmarkRow) -> str:
 
 
 def _rows_of(warehouses: int) -> str:
-    """'69.9 billion rows of 8.7 TiB': 140,000 warehouses as they are loaded."""
+    """'69.9 billion rows, 8.7 TiB': 140,000 warehouses as they are loaded."""
     tables = [*[(warehouses * rows, length) for rows, length in _OF_WAREHOUSE], _ITEMS]
     rows, size = sum(rows for rows, _ in tables), sum(rows * length for rows, length in tables)
     many, name = (rows / 1e9, "billion") if rows >= 1e9 else (rows / 1e6, "million")
-    return f"{people.significant(many, 3)} {name} rows of {people.byte_size(size)}"
+    return f"{people.significant(many, 3)} {name} rows, {people.byte_size(size)}"
 
 
 def _how_long(row: BenchmarkRow) -> str:

@@ -8,7 +8,7 @@ from typing import Any
 
 from nephoscope.analysis.answers import answers
 from nephoscope.analysis.lookup import Lookup, unique
-from nephoscope.insights.names import enumerated, metric_title, names_of
+from nephoscope.insights.names import enumerated, metric_title, names_of, type_name
 from nephoscope.model import numbers as people
 from nephoscope.model.price_rows import PricePerformance
 from nephoscope.model.priced_quantity import PricedQuantity
@@ -66,7 +66,11 @@ def _scatter(book: Book, board: Board, priced: Sequence[PricePerformance], palet
     processors = {row.configuration: processor_of(lookup, row.configuration) for row in priced}
     statistics = {one.configuration: one for one in lookup.statistics_of(board.row.benchmark, metric.name)}
     sold = lookup.sold(metric.unit)
-    types = {row.configuration: row.machine_type for row in lookup[ConfigurationRow]}
+    types = {
+        row.configuration: type_name(row.configuration, row.machine_type)
+        for row in lookup[ConfigurationRow]
+        if row.machine_type
+    }
     rows: list[dict[str, Any]] = [
         {
             **statistic_row(statistics[row.configuration], scale),

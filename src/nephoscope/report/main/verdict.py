@@ -186,7 +186,8 @@ def _in_turn(questions: Sequence[Question]) -> list[Question]:
 def _card(book: Book, question: Question, answer: Answer, palette: Palette, series: Sequence[Series]) -> Card:
     benchmark, metric, writer = question.benchmark, question.metric, Writer(answer, names_of(book.lookup))
     words = writer.words
-    rows = question.rows[::-1] if book.lookup.study.equal_hosts else question.rows
+    is_of_slow = bool(answer.slow) or book.lookup.study.equal_hosts
+    rows = question.rows[::-1] if is_of_slow else question.rows
     named = answer.slow or answer.winners
     first = [row for row in rows if row.configuration in named]
     ordered = first[:MAX_BARS] + [row for row in rows if row.configuration not in named]

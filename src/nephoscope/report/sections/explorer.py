@@ -20,9 +20,14 @@ from nephoscope.model.words import PROVIDERS
 from nephoscope.report.main.boards import in_order
 from nephoscope.report.parts import Book
 from nephoscope.report.tables.statistics import section_anchor
+from nephoscope.report.wording import basis_text
 
 STEP = 1.01
 """Half-widths are written as powers of this: rounded up by at most one percent."""
+
+
+_VIEWS: Mapping[str, str] = {"plain": "plain", "per CPU": "cpu"}
+"""The view of a study's headline, with which its reader begins."""
 
 
 def explorer_data(book: Book) -> dict[str, Any] | None:
@@ -37,6 +42,8 @@ def explorer_data(book: Book) -> dict[str, Any] | None:
         "margin": math.log1p(lookup.study.equivalence_margin_percent / 100),
         "step": STEP,
         "bases": lookup.bases,
+        "basis_texts": {basis: basis_text(basis) for basis in lookup.bases},
+        "view": _VIEWS[lookup.study.headline.view] if lookup.study.headline else "plain",
         "providers": PROVIDERS,
         "costs": book.href("costs"),
         "scopes": lookup.study.scopes,

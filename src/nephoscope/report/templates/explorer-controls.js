@@ -12,10 +12,10 @@ explorer.start = async () => {
   const { element, DASH, written, dollars, heading, counted, unitText } = explorer.numbers;
   const find = (name) => document.getElementById(`explore-${name}`);
   for (const { label, key } of model.LABELS)
-    find("view").closest("label").before(element("label", {}, `${label} `, element("select", { id: `explore-${key}` })));
+    find("view").closest("label").before(element("label", {}, `${label[0].toUpperCase()}${label.slice(1)} `, element("select", { id: `explore-${key}` })));
   const FILTERS = { search: "", ...Object.fromEntries(model.CHOICES.map((key) => [key, ""])), vcpus: "", gib: 0, month: 0, least: 0 };
   const start = {
-    board: data.boards[0].name, view: "plain", scale: "absolute", basis: data.bases[0] ?? "", discount: 0,
+    board: data.boards[0].name, view: data.view, scale: "absolute", basis: data.bases[0] ?? "", discount: 0,
     ...FILTERS, sort: "rank", reverse: false, page: 0, pins: [], prices: {},
   };
   const address = explorer.address(start, model);
@@ -44,7 +44,7 @@ explorer.start = async () => {
   };
   const fill = () => {
     offer("board", data.boards.map((board) => [board.name, `${board.benchmark}: ${board.title}`]), state.board);
-    offer("basis", data.bases.map((basis) => [basis, basis]), state.basis);
+    offer("basis", data.bases.map((basis) => [basis, data.basis_texts[basis]]), state.basis);
     for (const key of model.CHOICES) {
       const values = distinct(key).sort(natural);
       offer(key, values.length > 1 ? [["", "any"], ...values.map((value) => [value, key === "provider" ? model.sellerOf(value) : value])] : [], state[key]);

@@ -16,7 +16,7 @@ explorer.pinned = (model, find, change) => {
     ["Memory", (one) => one.gib && `${significant(one.gib)} GiB`],
     ["Storage", (one) => one.storage],
     ...model.LABELS.map(({ label, key }) => [label, (one) => one[key]]),
-    ...(model.data.bases.length ? [[`A month, ${state.basis}`, (one) => month(one, state)]] : []),
+    ...(model.data.bases.length ? [[`A month, ${model.data.basis_texts[state.basis]}`, (one) => month(one, state)]] : []),
   ];
 
   const against = (board, view, one, first, state) => {

@@ -20,7 +20,10 @@ SPEEDS = (
 """Quantiles, evenly spaced, of how fast a vCPU of 82 machine types of three clouds is at integer divisions, with the
 fastest as 1: of the values that docs/studies/three-clouds-cpu.md reads (Spare Cores, CC BY-SA 4.0)."""
 SIZES = (8, 16, 32)
-Shape = Literal["three clouds", "ten within 3 %", "all equal"]
+Shape = Literal["three clouds", "ten within 3 %", "five best", "all equal"]
+Spreads = Literal["alike", "from 1 to 3", "one of the best has 3 times", "each of the best has twice"]
+BEST = 5
+"""Equal ones ahead of all others, where the shape says so."""
 
 
 @dataclass(frozen=True)
@@ -35,6 +38,8 @@ class Ended:
     """More than two that the study in full excludes."""
     lost: bool
     """The true best, or one that equals it, is excluded."""
+    lost_in_full: bool
+    """The same of the study in full."""
     state: State
 
 
@@ -47,7 +52,9 @@ class Drawn:
     boards: tuple[Indices, ...]
 
 
-def drawn(generator: np.random.Generator, shape: Shape, *, count: int, blocks: int, cv: float) -> Drawn:
+def drawn(
+    generator: np.random.Generator, shape: Shape, *, count: int, blocks: int, cv: float, spreads: Spreads = "alike"
+) -> Drawn:
     """Clouds and sizes are drawn with equal chances; blocks drift by 3 %."""
     if shape == "all equal":
         truth, sizes, clouds = np.zeros(count), np.zeros(count, dtype=np.int64), np.zeros(count, dtype=np.int64)
@@ -58,10 +65,25 @@ def drawn(generator: np.random.Generator, shape: Shape, *, count: int, blocks: i
     if shape == "ten within 3 %":
         first = np.argsort(-truth)[:10]
         truth[first] = truth[first[0]] - np.concatenate([[0.0], generator.uniform(0, 0.03, first.size - 1)])
-    logs = truth[:, None] + cv * generator.standard_normal((count, blocks)) + 0.03 * generator.standard_normal(blocks)
+    if shape == "five best":
+        truth[np.argsort(-truth)[:BEST]] = truth.max()
+    noise = cv * generator.standard_normal((count, blocks))
+    logs = truth[:, None] + _spread(spreads, truth)[:, None] * noise + 0.03 * generator.standard_normal(blocks)
     groups = [np.arange(count), *(np.flatnonzero(kind == one) for kind in (clouds, sizes) for one in np.unique(kind))]
     several = {tuple(group.tolist()): group for group in groups if group.size > 1}
     return Drawn(truth, logs, tuple(several.values()))
+
+
+def _spread(spreads: Spreads, truth: Floats) -> Floats:
+    """Of the values of each configuration, as a multiple."""
+    scale, first = np.ones(truth.size), np.argsort(-truth)
+    if spreads == "from 1 to 3":
+        scale = np.linspace(1, 3, truth.size)  # sizes and clouds are drawn, so places say nothing about speeds
+    elif spreads == "one of the best has 3 times":
+        scale[first[0]] = 3
+    elif spreads == "each of the best has twice":
+        scale[first[:BEST]] = 2
+    return scale
 
 
 def grown(study: Drawn) -> tuple[float, list[Ended]]:
@@ -104,5 +126,6 @@ def _ended(study: Drawn, members: Indices, kept: Indices, in_full: Indices, stat
         slightly_larger=bool(superset and kept.size <= in_full.size + 2),
         much_larger=bool(np.setdiff1d(kept, in_full).size > 2),
         lost=not np.isin(best, kept).all(),
+        lost_in_full=not np.isin(best, in_full).all(),
         state=state,
     )
