@@ -10,6 +10,7 @@ from typing import Any
 import polars as pl
 from typer.testing import CliRunner
 
+from bench.simulations import stopping
 from bench.simulations.stored import load
 from bench.simulations.tables import tables
 from nephoscope.app.cli import app
@@ -105,6 +106,7 @@ def parts() -> dict[str, str]:
         "catalogue": catalogue,
         "price-coverage": price_coverage,
         "leaderboard-simulations": leaderboard_simulations,
+        "stopping-simulations": stopping_simulations,
         "reliability": reliability,
         "soak": soak,
         "systems": systems,
@@ -300,6 +302,11 @@ def ranks() -> str:
 
 def _ordinal(number: int) -> str:
     return f"{number}{({2: 'nd', 3: 'rd'}).get(number, 'th')}"
+
+
+def stopping_simulations() -> str:
+    """How studies that stop end, beside the same studies in full."""
+    return stopping.table(stopping.load())
 
 
 def leaderboard_simulations() -> str:

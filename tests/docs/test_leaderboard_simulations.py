@@ -1,8 +1,11 @@
 """The questions of a leaderboard are wrong in at most 5 % of studies, and find what there is: by simulation."""
 
+from collections import Counter
+
 import pytest
 from scipy import stats as scipy_stats  # type: ignore[import-untyped]
 
+from bench.simulations import stopping
 from bench.simulations.noises import NOISES, Noise
 from bench.simulations.stored import Stored, load
 from bench.simulations.studies import (
@@ -116,3 +119,21 @@ def test_answers_are_rarely_wrong(noise: Noise, configurations: int) -> None:
 def test_studies_add_up_by_number_whatever_the_runs() -> None:
     cell = ERROR_CELLS[0]
     assert simulate(cell, 0, 30) == simulate(cell, 0, 11) + simulate(cell, 11, 30)
+
+
+def test_the_stored_studies_that_stop_are_those_of_the_procedure() -> None:
+    stored, pair = stopping.load(), next(world for world in stopping.WORLDS if world.configurations == 2)
+    assert stored.keys() == {world.key for world in stopping.WORLDS}
+    counts, found = stored[pair.key], sum((pair.study(number) for number in range(100)), Counter[str]())
+    shares = {what: (count / counts["studies"], found[what] / 100) for what, count in counts.items()}
+    assert shares["sets"] == (1.0, 1.0)
+    assert all(abs(ours - theirs) <= 0.15 * max(1.0, theirs) for theirs, ours in shares.values()), shares
+
+
+def test_studies_that_stop_hold_what_the_page_says_of_them() -> None:
+    for world in stopping.WORLDS:
+        counts = stopping.load()[world.key]
+        assert counts.get("three or more", 0) <= 0.0025 * counts["sets"], world
+        if world.spreads in {"alike", "from 1 to 3"}:
+            lost = counts.get("overall: best lost", 0) / counts["studies"]
+            assert holds(lost, BAR, counts["studies"]), world
