@@ -558,6 +558,32 @@ def test_a_file_that_is_larger_than_any_output_is_not_copied(
     asyncio.run(scenario())
 
 
+@pytest.mark.parametrize("born", [None, "another-boot 7", "{boot} 7", "{boot}"])
+def test_a_session_that_has_the_number_of_an_earlier_job_is_left_alone(
+    server: Server, tmp_path: Path, born: str | None
+) -> None:
+    """As after a restart of the host, or of the container in which it is: jobs that it cut have no exit code."""
+    boot = Path("/proc/sys/kernel/random/boot_id").read_text().strip()
+
+    async def scenario(sid: int) -> None:
+        remote = remote_to(server.address, tmp_path / "there")
+        job = tmp_path / "there/jobs/cut.sampler.0"
+        job.mkdir(parents=True)
+        for name in ("sid", "pid"):
+            (job / name).write_text(f"{sid}\n")
+        if born is not None:
+            (job / "born").write_text(born.format(boot=boot) + "\n")
+        await remote.ask(jobs.signal_command(str(job), "TERM"))
+        await remote.ask(jobs.kill_command(str(job)))
+        assert await remote.end_all() == 0
+        await remote.close()
+
+    with subprocess.Popen(["sleep", "600"], start_new_session=True) as others:
+        asyncio.run(scenario(others.pid))
+        assert others.poll() is None
+        others.kill()
+
+
 def test_a_line_without_an_end_is_cut() -> None:
     lines: list[str] = []
     feed = Lines(lines.append)

@@ -1,9 +1,9 @@
 """Jobs on a host, as shell scripts and their answers; pure.
 
 A job is a folder on the host, made by one atomic `mkdir` before anything starts, so that it never starts twice:
-`in`, `out`, `err`, `rc` (exit code), `sid` (its session), `pid`, `late` (its deadline ended it), `kept` (whose last
-change puts off the deadline) and `lock`, which is held as long as the job lives. Waiting for a job means waiting for
-its lock, which costs the host nothing.
+`in`, `out`, `err`, `rc` (exit code), `sid` (its session), `born` (when that began), `pid`, `late` (its deadline ended
+it), `kept` (whose last change puts off the deadline) and `lock`, which is held as long as the job lives. Waiting for a
+job means waiting for its lock, which costs the host nothing.
 
 POSIX sh with `setsid`, `flock` (util-linux), `pkill` (procps) and GNU `head`, `tail`.
 """
@@ -26,9 +26,32 @@ ENDED = f"{_MARK} ended".encode()
 """Start of the answer to `wait_command`."""
 _SAY = f"say() {{ printf '{_MARK} %s\\n' \"$*\"; exit 0; }}\n"
 
-_SUPERVISE = """
+_BORN = """
+born() {
+    read -r boot </proc/sys/kernel/random/boot_id
+    { read -r stat <"/proc/$1/stat"; } 2>/dev/null || { echo "$boot"; return; }
+    set -- ${stat##*) }
+    shift 19
+    echo "$boot $1"
+}
+lives() {
+    [ -s "$1/sid" ] && [ -s "$1/born" ] && [ ! -e "$1/rc" ] || return 1
+    read -r was <"$1/born"
+    now=$(born "$(cat "$1/sid")")
+    [ "$now" = "$was" ] || [ "$now" = "${was% *}" ]
+}
+"""
+"""When the process of a number was born: the kernel's start and, in ticks, its own; only the former if there is none.
+
+And whether a job's session is still its own: after a restart of the host its number may be anybody's. Without one it is
+not given again as long as one of the session's processes is there.
+"""
+_SUPERVISE = (
+    _BORN
+    + """
 job=$1 deadline=$2
 shift 2
+born $$ >"$job/born"
 echo $$ >"$job/sid"
 . "$job/env"
 rm -f "$job/env"
@@ -46,6 +69,7 @@ sh -c 'echo $$ >"$0"; exec "$@"' "$job/pid" "$@" <"$job/in" >"$job/out" 2>"$job/
 echo $? >"$job/rc.new" && mv "$job/rc.new" "$job/rc"
 exec pkill -KILL -s $$
 """
+)
 """In its own session, so that the last line can kill whatever the job left behind."""
 
 _LAUNCH = (
@@ -100,13 +124,13 @@ kill $!
 _SIGNAL = """
 job=$1 tries=100
 until [ -s "$job/pid" ] || [ $tries -eq 0 ]; do tries=$((tries - 1)); sleep 0.02; done
-[ -e "$job/rc" ] || kill -s "$2" "$(cat "$job/pid")"
+! lives "$job" || kill -s "$2" "$(cat "$job/pid")"
 """
 
 _KILL = """
 job=$1 tries=100
 until [ -s "$job/sid" ] || [ $tries -eq 0 ]; do tries=$((tries - 1)); sleep 0.02; done
-[ -e "$job/rc" ] || pkill -KILL -s "$(cat "$job/sid")"
+! lives "$job" || pkill -KILL -s "$(cat "$job/sid")"
 """
 
 _KEEP = '[ ! -d "$1" ] || touch "$1/kept"'
@@ -115,7 +139,7 @@ _END_ALL = """
 ended=0
 for job in "$1"/*; do
     case $job in */"$2".*) [ -z "$2" ] || continue ;; esac
-    if [ -s "$job/sid" ] && [ ! -e "$job/rc" ] && pkill -KILL -s "$(cat "$job/sid")"; then ended=$((ended + 1)); fi
+    if lives "$job" && pkill -KILL -s "$(cat "$job/sid")"; then ended=$((ended + 1)); fi
     tries=50
     until rm -rf "$job" 2>/dev/null || [ $tries -eq 0 ]; do tries=$((tries - 1)); sleep 0.02; done
 done
@@ -208,12 +232,12 @@ def tail_command(folder: str, offset: int) -> str:
 
 def signal_command(folder: str, signal_name: str) -> str:
     """Sends a signal ('INT') to the job's program, and to no other process."""
-    return _script(_SIGNAL, folder, signal_name)
+    return _script(_BORN + _SIGNAL, folder, signal_name)
 
 
 def kill_command(folder: str) -> str:
     """Kills every process of the job's session."""
-    return _script(_KILL, folder)
+    return _script(_BORN + _KILL, folder)
 
 
 def keep_command(folder: str) -> str:
@@ -223,7 +247,7 @@ def keep_command(folder: str) -> str:
 
 def end_all_command(jobs: str, keep: str) -> str:
     """Kills and removes all jobs in a folder except those of one session, and prints how many were still running."""
-    return _script(_END_ALL, jobs, keep)
+    return _script(_BORN + _END_ALL, jobs, keep)
 
 
 def probe_command() -> str:
