@@ -109,7 +109,7 @@ def samples_of(read: Lines) -> list[TelemetrySample]:
         previous line (the sampler catches up after a stall), the line joins the next interval.
 
     Raises:
-        OutputUnreadable: time runs backwards, or a line has no CPU time of the machine.
+        OutputUnreadable: time runs backwards, a line has no CPU time of the machine, or a rate is none.
     """
     for earlier, later in pairwise(read):
         if later.elapsed_s < earlier.elapsed_s:
@@ -117,7 +117,11 @@ def samples_of(read: Lines) -> list[TelemetrySample]:
     samples: list[TelemetrySample] = []
     kept = list(read[:1])
     for after in read[1:]:
-        sample = _between(kept[-1], after)
+        try:
+            sample = _between(kept[-1], after)
+        except ValidationError as error:
+            what = error.errors(include_url=False)[0]["msg"]
+            raise OutputUnreadable(f"telemetry: what cannot be at {after.elapsed_s} s: {what}") from error
         if sample is not None:
             samples.append(sample)
             kept.append(after)

@@ -129,6 +129,16 @@ def test_damage_in_the_middle_is_refused_with_its_line(damaged: str) -> None:
         parse_telemetry(f"{line(0, ZERO)}\n{damaged}\n{line(2, LATER)}")
 
 
+@pytest.mark.parametrize("elapsed_s", [5e-324, 1e99])
+def test_a_rate_that_cannot_be_is_damage_and_no_defect(elapsed_s: float) -> None:
+    disk = {"name": "sda", "read_sectors": 0, "written_sectors": 0}
+    first, second = (json.loads(line(at, ticks)) for at, ticks in ((0, ZERO), (1, LATER)))
+    first["disks"], second["disks"] = [disk], [disk | {"read_sectors": 1 << 63}]
+    second["elapsed_s"] = elapsed_s
+    with pytest.raises(OutputUnreadable, match="what cannot be at"):
+        parse_telemetry(f"{json.dumps(first)}\n{json.dumps(second)}\n")
+
+
 @pytest.mark.parametrize("text", [f"{line(2, ZERO)}\n{line(1, LATER)}", f"{line(0, ZERO)}\n{line(1, ZERO[1:])}"])
 def test_time_that_runs_backwards_or_is_not_there_is_refused(text: str) -> None:
     with pytest.raises(OutputUnreadable):
