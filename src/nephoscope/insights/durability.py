@@ -1,4 +1,4 @@
-"""Whether databases of a study promise the same: when a commit is acknowledged, and how transactions are isolated."""
+"""Whether databases of a study promise the same: what a commit means, isolation, and how many copies there are."""
 
 from collections.abc import Mapping
 
@@ -21,6 +21,53 @@ _IN_WORDS = {
     Acknowledged.WITHIN_A_SECOND: "up to a second before that",
     Acknowledged.UNSYNCED: "without any sync to disk",
 }
+
+_COPIES = ("no", "one copy", "two copies", "three copies", "four copies", "five copies", "six copies")
+
+
+def availability(lookup: Lookup) -> list[Draft]:
+    """A warning if databases with unequal copies were compared, as the study asked, and else a note."""
+    kept: dict[str, str] = {}
+    for planned in lookup.study.plan.trials:
+        copies = planned.intent.configuration.get("database", {}).get("copies")
+        if copies is not None:
+            kept[planned.intent.configuration_name] = _in_words(copies["count"], synchronous=copies["synchronous"])
+    trials = [row.trial for row in lookup[TrialRow] if row.counts and row.configuration in kept]
+    ways = sorted(set(kept.values()))
+    if not trials or len(kept) == 1:
+        return []
+    if len(ways) > 1:
+        each = [
+            f"{way} ({named_or_counted(sorted(name for name in kept if kept[name] == way), MAX_NAMED)})" for way in ways
+        ]
+        return [
+            say(
+                "availability",
+                "warning",
+                "Databases were compared at {count:count} levels of availability, as the study asks: {ways}. A copy "
+                "more costs dollars, and a synchronous one delays commits.",
+                numbers={"count": len(ways)},
+                trials=trials,
+                ways=enumeration(each),
+            )
+        ]
+    return [
+        say(
+            "availability",
+            "note",
+            "{count:count} databases with the same copies of the data, as the study says: {way}. Rates and dollars are "
+            "compared at equal availability.",
+            numbers={"count": len(kept)},
+            trials=trials,
+            way=ways[0],
+        )
+    ]
+
+
+def _in_words(count: int, *, synchronous: bool) -> str:
+    if count == 1:
+        return _COPIES[1]
+    return f"{_COPIES[count]}, {'synchronous' if synchronous else 'asynchronous'}"
 
 
 def durability(lookup: Lookup) -> list[Draft]:

@@ -10,7 +10,7 @@ from nephoscope.analysis.lookup import Lookup
 from nephoscope.insights.advertised import advertised
 from nephoscope.insights.best import answer, leaders, price_leaders
 from nephoscope.insights.contrasts import contrasts, families, growth, operation_costs, per_cpu, storage
-from nephoscope.insights.durability import durability
+from nephoscope.insights.durability import availability, durability
 from nephoscope.insights.machines import (
     colocated,
     encryption,
@@ -63,6 +63,7 @@ RULES: Mapping[str, Rule] = {
     "versions": versions,
     "encryption": encryption,
     "durability": durability,
+    "availability": availability,
     "replicates": replicates,
     "steal": steal,
     "looks": looks,

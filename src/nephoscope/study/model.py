@@ -163,6 +163,13 @@ class Machine(Frozen):
     expect_kernel: str | None = Field(default=None, description="text that the kernel's release must contain")
 
 
+class Copies(Frozen):
+    """Copies of the data that could take over."""
+
+    count: int = Field(ge=1, le=6, description="the one that is written included")
+    synchronous: bool = Field(default=False, description="a commit is acknowledged once another copy has it, too")
+
+
 class Database(Frozen):
     """The system under test and its settings."""
 
@@ -189,6 +196,11 @@ class Database(Frozen):
         ge=1,
         le=5,
         description="for valkey: replicas of each master, each on a database machine of its own; default: none",
+    )
+    copies: Copies | None = Field(
+        default=None,
+        description="how many copies of the data the server keeps, as far as that is known: configurations that state "
+        "unequal ones are compared only with `unequal_copies`",
     )
     dsn: str | None = Field(
         default=None,
@@ -448,6 +460,10 @@ class Study(Frozen):
         default="never",
         description="never: every trial of the plan runs; decided: after the third block only those run whose "
         "configuration an open question needs, see docs/how-to/run-a-big-study.md",
+    )
+    unequal_copies: bool = Field(
+        default=False,
+        description="compare configurations whose databases keep unequal `copies` of the data; the report names them",
     )
     disturbance: Disturbance | None = Field(
         default=None,

@@ -122,6 +122,7 @@ def across_keys(
     yield from _run_on(data)
     yield from _equal_machines(data)
     yield from _looks(data)
+    yield from _equal_copies(data)
     entries = [entry for _, entry in tables_of(data, "benchmarks")]
     types = {str(entry.get("name")) for _, entry in tables_of(data, "machine_types")}
     for index, configuration in tables_of(data, "configurations"):
@@ -131,6 +132,23 @@ def across_keys(
         yield from machine_problems(path, configuration, types)
         if configuration.get("provider") == "fake":
             yield from _fake(path, configuration, needed=_drives_a_database(data, known))
+
+
+def _equal_copies(data: Mapping[str, Any]) -> Iterator[Problem]:
+    """A copy costs dollars, and a synchronous one commits: unequal ones are compared where the study asks for it."""
+    stated: list[tuple[str, tuple[Any, Any]]] = []
+    for index, configuration in tables_of(data, "configurations"):
+        database = configuration.get("database")
+        copies = database.get("copies") if isinstance(database, Mapping) else None
+        if not isinstance(copies, Mapping):
+            continue
+        stated.append((str(configuration.get("name")), (copies.get("count"), copies.get("synchronous", False))))
+        if stated[-1][1] != stated[0][1] and data.get("unequal_copies") is not True:
+            text = (
+                f"{shown(stated[0][0])} keeps other copies of the data, so the two are not compared at equal "
+                "availability; measure equal ones, or set `unequal_copies = true`, and the report says so"
+            )
+            yield Problem(("configurations", index, "database", "copies"), text)
 
 
 def _looks(data: Mapping[str, Any]) -> Iterator[Problem]:

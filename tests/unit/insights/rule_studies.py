@@ -377,6 +377,16 @@ def two_systems() -> AnalysedStudy:
     )
 
 
+def copied(pair: str, single: str, more: str = "") -> AnalysedStudy:
+    """Databases whose copies the study states."""
+    text = (
+        f'name = "s"\n{more}\nconfigurations = [{{ name = "pair", database = {{ copies = {{ {pair} }} }} }}, '
+        f'{{ name = "single", database = {{ copies = {{ {single} }} }} }}]\nbenchmarks = [{{ uses = "tpcb" }}]'
+    )
+    plan = expand(load_study(text, "s.toml", BENCHMARKS), BENCHMARKS)
+    return analyse(replace(inputs(noisy({"pair": 1, "single": 1.2})), plan=plan))
+
+
 @cache
 def studies() -> dict[str, AnalysedStudy]:
     """By name; made when the first test asks, as every worker collects every test."""
@@ -407,6 +417,8 @@ def studies() -> dict[str, AnalysedStudy]:
             )
         ),
         "two systems": two_systems(),
+        "equal copies": copied("count = 2, synchronous = true", "synchronous = true, count = 2"),
+        "unequal copies": copied("count = 2, synchronous = true", "count = 1", "unequal_copies = true"),
         "elsewhere": analyse(inputs(elsewhere(noisy({"managed": 1, "other": 1.2})))),
         "clear": analyse(
             inputs(with_latency(sharing(noisy({"local-4cpu": 2, "local-1cpu": 1}, cpus={"local-4cpu": 4}))))

@@ -292,6 +292,15 @@ def test_split_machines_client_share_and_outliers() -> None:
         "2 database systems, PostgreSQL and MariaDB, acknowledged commits alike, once on disk. Transactions ran at the "
         "isolation level serializable, which each of them has in its own way."
     )
+    (equal,) = told("equal copies", "availability")
+    assert str(equal.text).startswith(
+        "2 databases with the same copies of the data, as the study says: two copies, synchronous. "
+    )
+    (unequal,) = told("unequal copies", "availability")
+    assert str(unequal.text).startswith(
+        "Databases were compared at 2 levels of availability, as the study asks: one copy (single) and two copies, "
+        "synchronous (pair). "
+    )
     (unobserved,) = told("elsewhere", "unobserved")
     assert str(unobserved.text).startswith(
         "managed and other: the machine of the database was not observed in 12 trials."

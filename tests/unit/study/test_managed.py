@@ -84,6 +84,16 @@ def test_what_it_needs_and_what_it_cannot_have_is_said_with_its_key(lines: str, 
     assert "database_machine.hosts" not in str(caught.value)
 
 
+def test_services_that_keep_unequal_copies_are_compared_only_where_the_study_asks_for_it() -> None:
+    two = HERE.replace(" }", ", copies = { count = 2, synchronous = true } }")
+    other = SERVICE.replace("service", "other").format(lines=HERE.replace(" }", ", copies = { count = 1 } }"))
+    with pytest.raises(StudyError, match=r'copies: "service" keeps other copies of the data'):
+        study(two, POINT + other)
+    asked = load_study(f"{HEAD}unequal_copies = true\n{SERVICE.format(lines=two)}{POINT}{other}", "s.toml", BENCHMARKS)
+    assert [one.database.copies and one.database.copies.count for one in asked.configurations] == [2, 1]
+    assert len(study(two, POINT + other.replace("count = 1", "synchronous = true, count = 2")).configurations) == 2
+
+
 def test_only_a_managed_database_names_the_provider_of_its_load_machine() -> None:
     with pytest.raises(StudyError, match=r"load_machine\.provider: only the load machine of"):
         load_study(HEAD + LOCAL + POINT, "s.toml", BENCHMARKS)
