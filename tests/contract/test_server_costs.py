@@ -10,12 +10,12 @@ import pytest
 
 from nephoscope.app.wiring import load_program
 from nephoscope.machines.telemetry import read_lines, server_counters
+from tests.support.control_group import control_group
 from tests.support.real_parts import needs
 from tests.support.server import Server, server
 
 pytestmark = needs("postgres")
 
-_GROUPS = Path("/sys/fs/cgroup")
 SESSIONS = 6
 
 
@@ -83,28 +83,16 @@ def test_a_servers_log_is_as_long_as_it_counts_itself(postgres: Server) -> None:
 
 @pytest.mark.root
 def test_the_sum_is_the_control_groups_own(postgres: Server) -> None:
-    version_1 = _GROUPS / "cpuacct"
-    group = (version_1 if version_1.is_dir() else _GROUPS) / f"nephoscope-cost-{os.getpid()}"
-    home = group.parent / "cgroup.procs"
+    with control_group("cpuacct", f"cost-{os.getpid()}") as group:
 
-    def used_s() -> float:
-        if version_1.is_dir():
-            return int((group / "cpuacct.usage").read_text()) / 1e9
-        words = (group / "cpu.stat").read_text().split()
-        return int(words[words.index("usage_usec") + 1]) / 1e6
+        def used_s() -> float:
+            if group.is_first:
+                return int((group.folder / "cpuacct.usage").read_text()) / 1e9
+            words = (group.folder / "cpu.stat").read_text().split()
+            return int(words[words.index("usage_usec") + 1]) / 1e6
 
-    group.mkdir()
-    try:
-        pids = subprocess.run(
-            ["pgrep", "-P", str(postgres.pid)], capture_output=True, text=True, check=False
-        ).stdout.split()
-        for pid in [str(postgres.pid), *pids]:
-            (group / "cgroup.procs").write_text(pid)
+        group.take(postgres.pid)
         before_s = used_s()
         found, _ = sampled(postgres)
         # Ticks of 10 ms, of each process that is there at the end.
         assert found["cpu_s"] == pytest.approx(used_s() - before_s, rel=0.01, abs=0.02)
-    finally:
-        for pid in (group / "cgroup.procs").read_text().split():
-            home.write_text(pid)
-        group.rmdir()

@@ -22,6 +22,7 @@ import pytest
 
 from nephoscope.databases.programs import as_server_user
 from tests.support.command_line import IMPATIENT, nephoscope, start_nephoscope
+from tests.support.control_group import below, control_group
 from tests.support.freezer import frozen
 from tests.support.real_parts import needs
 
@@ -41,7 +42,6 @@ name = "{name}"
 uses = "{uses}"
 parameters = {parameters}
 """
-CGROUPS = Path("/sys/fs/cgroup")
 ON_A_DISK = Path(__file__).resolve().parents[2] / "build"
 """Temporary folders may be in memory."""
 Result = TypeVar("Result")
@@ -97,27 +97,11 @@ class Run:
         return {name: {one["check"]: one for one in json.loads(file.read_text())} for name, file in folders.items()}
 
 
-def parent(pid: int) -> int:
-    return int(Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[1])
-
-
 def processes() -> Iterator[tuple[int, bytes]]:
     for folder in Path("/proc").iterdir():
         if folder.name.isdigit():
             with contextlib.suppress(OSError):
                 yield int(folder.name), (folder / "cmdline").read_bytes()
-
-
-def below(top: int) -> list[int]:
-    """A process and everything that it started."""
-    parents: dict[int, int] = {}
-    for pid, _ in processes():
-        with contextlib.suppress(OSError):
-            parents[pid] = parent(pid)
-    tree = [top]
-    for pid in tree:
-        tree += [child for child, its in parents.items() if its == pid]
-    return tree
 
 
 def server_of(run: Run) -> int:
@@ -133,57 +117,37 @@ def program_of(run: Run, *argv: str) -> int | None:
 @contextlib.contextmanager
 def stopped(pid: int) -> Iterator[None]:
     tree = below(pid)
-    for each in tree:
-        os.kill(each, signal.SIGSTOP)
+    send(tree, signal.SIGSTOP)
     try:
         yield
     finally:
-        for each in tree:
-            os.kill(each, signal.SIGCONT)
+        send(tree, signal.SIGCONT)
+
+
+def send(tree: list[int], number: int) -> None:
+    """To each process of them that is still there."""
+    for each in tree:
+        with contextlib.suppress(ProcessLookupError):
+            os.kill(each, number)
 
 
 @contextlib.contextmanager
 def quota(pid: int) -> Iterator[None]:
     """Of a hundredth of a CPU, around a server alone: so little that no machine is too busy to let it be used up."""
-    first = (CGROUPS / "cpu").is_dir()
-    group = (CGROUPS / "cpu" if first else CGROUPS) / f"nephoscope-tests-quota-{pid}"
-    group.mkdir()
-    try:
-        (group / ("cpu.cfs_quota_us" if first else "cpu.max")).write_text("1000" if first else "1000 100000")
-        for each in below(pid):
-            with contextlib.suppress(ProcessLookupError):
-                (group / "cgroup.procs").write_text(str(each))
+    with control_group("cpu", f"quota-{pid}") as group:
+        group.set(("cpu.cfs_quota_us", 1000), ("cpu.max", "1000 100000"))
+        group.take(pid)
         yield
-    finally:
-        leave(group)
-
-
-def leave(group: Path) -> None:
-    """Removes it, and moves out what is in it: processes that began there, too."""
-    deadline = time.monotonic() + 10
-    while group.is_dir():
-        for each in (group / "cgroup.procs").read_text().split():
-            with contextlib.suppress(OSError):
-                (group.parent / "cgroup.procs").write_text(each)
-        with contextlib.suppress(OSError):
-            group.rmdir()
-        assert time.monotonic() < deadline, f"something stays in {group}"
 
 
 @contextlib.contextmanager
 def slow_disk(pid: int) -> Iterator[None]:
     """At most 100 reads a second of the disk that results are on."""
-    first = (CGROUPS / "blkio").is_dir()
-    group = (CGROUPS / "blkio" if first else CGROUPS) / f"nephoscope-tests-disk-{pid}"
     disk = whole_disk(ON_A_DISK)
-    group.mkdir()
-    try:
-        file, limit = ("blkio.throttle.read_iops_device", "100") if first else ("io.max", "riops=100")
-        (group / file).write_text(f"{disk} {limit}")
-        (group / "cgroup.procs").write_text(str(pid))
+    with control_group("blkio", f"disk-{pid}") as group:
+        group.set(("blkio.throttle.read_iops_device", f"{disk} 100"), ("io.max", f"{disk} riops=100"))
+        group.take(pid)
         yield
-    finally:
-        leave(group)
 
 
 def whole_disk(folder: Path) -> str:

@@ -8,12 +8,13 @@ import os
 import signal
 import threading
 from collections.abc import Iterator
-from contextlib import contextmanager, suppress
-from pathlib import Path
+from contextlib import ExitStack, contextmanager, suppress
+from dataclasses import dataclass
 from typing import Protocol
 
+from tests.support.control_group import ControlGroup, control_group
+
 PERIOD_US = 100_000
-_ROOT = Path("/sys/fs/cgroup")
 
 
 class CpuShare(Protocol):
@@ -27,39 +28,39 @@ class CpuShare(Protocol):
 @contextmanager
 def cpu_share(pid: int, share: float) -> Iterator[CpuShare]:
     """Limits a process until the end of the block."""
-    found = _quota(pid) or _Turns(pid)
-    try:
+    with ExitStack() as at_the_end:
+        quota = _quota(pid, at_the_end)
+        found: CpuShare = _turns(pid, at_the_end) if quota is None else quota
         found.limit(share)
         yield found
-    finally:
-        found.end()
 
 
+def _quota(pid: int, at_the_end: ExitStack) -> "_Quota | None":
+    """None where we may not: no root, or no such controller."""
+    try:
+        quota = _Quota(at_the_end.enter_context(control_group("cpu", f"share-{pid}")))
+        quota.limit(1.0)
+        quota.group.take(pid)
+    except OSError:
+        return None
+    return quota
+
+
+def _turns(pid: int, at_the_end: ExitStack) -> "_Turns":
+    turns = _Turns(pid)
+    at_the_end.callback(turns.end)
+    return turns
+
+
+@dataclass(frozen=True)
 class _Quota:
-    """A control group of its own, of version 1 or 2."""
+    """In a control group of its own."""
 
-    def __init__(self, folder: Path, pid: int) -> None:
-        self._folder = folder
-        self._back = _group_of(pid, folder)
-        folder.mkdir()
-        if not any((folder / name).exists() for name in ("cpu.max", "cpu.cfs_quota_us")):
-            folder.rmdir()
-            raise OSError(f"{folder} has no quota of CPU time")
-        (folder / "cgroup.procs").write_text(str(pid))
+    group: ControlGroup
 
     def limit(self, share: float) -> None:
-        quota_us = str(round(share * PERIOD_US))
-        if (self._folder / "cpu.max").exists():
-            (self._folder / "cpu.max").write_text(f"{quota_us} {PERIOD_US}")
-        else:
-            (self._folder / "cpu.cfs_period_us").write_text(str(PERIOD_US))
-            (self._folder / "cpu.cfs_quota_us").write_text(quota_us)
-
-    def end(self) -> None:
-        for pid in (self._folder / "cgroup.procs").read_text().split():
-            with suppress(OSError):  # it may be gone
-                (self._back / "cgroup.procs").write_text(pid)
-        self._folder.rmdir()
+        quota_us = round(share * PERIOD_US)
+        self.group.set(("cpu.cfs_quota_us", quota_us), ("cpu.max", f"{quota_us} {PERIOD_US}"))
 
 
 class _Turns:
@@ -88,21 +89,3 @@ class _Turns:
                 self._ended.wait(self.TURN_S * (1 - self._share))
                 os.kill(self._pid, signal.SIGCONT)
                 self._ended.wait(self.TURN_S * self._share)
-
-
-def _quota(pid: int) -> _Quota | None:
-    """None where we may not: no root, or no such controller."""
-    hierarchy = _ROOT / "cpu" if (_ROOT / "cpu").is_dir() else _ROOT
-    try:
-        return _Quota(hierarchy / f"nephoscope-tests-{pid}", pid)
-    except OSError:
-        return None
-
-
-def _group_of(pid: int, folder: Path) -> Path:
-    """Where the process is now."""
-    for line in Path(f"/proc/{pid}/cgroup").read_text().splitlines():
-        _, controllers, path = line.split(":", 2)
-        if controllers == "" or "cpu" in controllers.split(","):
-            return folder.parent / path.lstrip("/")
-    return folder.parent

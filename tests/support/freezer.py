@@ -2,24 +2,17 @@
 
 from collections.abc import Iterator
 from contextlib import contextmanager
-from pathlib import Path
 
-_ROOT = Path("/sys/fs/cgroup")
+from tests.support.control_group import control_group
 
 
 @contextmanager
 def frozen(pid: int) -> Iterator[None]:
-    """The process stands still until the end of the block."""
-    first = (_ROOT / "freezer").is_dir()
-    hierarchy = _ROOT / "freezer" if first else _ROOT
-    switch, freeze, thaw = ("freezer.state", "FROZEN", "THAWED") if first else ("cgroup.freeze", "1", "0")
-    folder = hierarchy / f"nephoscope-tests-frozen-{pid}"
-    folder.mkdir()
-    try:
-        (folder / "cgroup.procs").write_text(str(pid))
-        (folder / switch).write_text(freeze)
-        yield
-    finally:
-        (folder / switch).write_text(thaw)
-        (hierarchy / "cgroup.procs").write_text(str(pid))
-        folder.rmdir()
+    """The process and what it started stand still until the end of the block."""
+    with control_group("freezer", f"frozen-{pid}") as group:
+        group.take(pid)
+        group.set(("freezer.state", "FROZEN"), ("cgroup.freeze", 1))
+        try:
+            yield
+        finally:
+            group.set(("freezer.state", "THAWED"), ("cgroup.freeze", 0))

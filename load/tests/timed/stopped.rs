@@ -15,10 +15,12 @@ const STOP: Duration = Duration::from_secs(1);
 fn loaded(
     server: &support::Server,
     redis: &support::redis::Redis,
+    mariadb: &support::mariadb::MariaDb,
     cluster: &FakeCluster,
 ) -> Vec<(&'static str, Value)> {
     let targets = [
         ("postgres", json!({"kind": "postgres", "dsn": server.dsn()})),
+        ("mysql", json!({"kind": "mysql", "dsn": mariadb.dsn()})),
         ("resp", json!({"kind": "resp", "dsn": redis.dsn()})),
         (
             "aerospike",
@@ -38,9 +40,10 @@ fn loaded(
 #[test]
 fn a_generator_that_was_stopped_says_so_with_each_protocol_and_pace() {
     let (Some(server), Some(redis)) = (support::server(), support::redis::redis(&[])) else { return };
+    let Some(mariadb) = support::mariadb::mariadb() else { return };
     let cluster = FakeCluster::start(1, "test").unwrap();
     let mut runs = Vec::new();
-    for (protocol, spec) in loaded(&server, &redis, &cluster) {
+    for (protocol, spec) in loaded(&server, &redis, &mariadb, &cluster) {
         for pace in [json!({"kind": "closed"}), json!({"kind": "constant", "rate_per_s": 200})] {
             let mut spec = spec.clone();
             spec["pace"] = pace.clone();
