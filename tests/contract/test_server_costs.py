@@ -94,5 +94,5 @@ def test_the_sum_is_the_control_groups_own(postgres: Server) -> None:
         group.take(postgres.pid)
         before_s = used_s()
         found, _ = sampled(postgres)
-        # Ticks of 10 ms, of each process that is there at the end.
-        assert found["cpu_s"] == pytest.approx(used_s() - before_s, rel=0.01, abs=0.02)
+        # Ticks of 10 ms of user and system time, of each process that is there at the end.
+        assert found["cpu_s"] == pytest.approx(used_s() - before_s, rel=0.01, abs=0.05)

@@ -5,6 +5,7 @@ only makes a test longer.
 """
 
 import contextlib
+import hashlib
 import json
 import os
 import signal
@@ -83,9 +84,12 @@ class Run:
         ]
         if not outputs:
             return None
-        newest = max(outputs, key=lambda file: file.stat().st_mtime_ns)
+        return self.benchmark_of(max(outputs, key=lambda file: file.stat().st_mtime_ns))
+
+    def benchmark_of(self, file: Path) -> str:
+        """By the trial whose folder a file is in."""
         intents = [one["intent"] for one in json.loads((self.out / "plan.json").read_text())["trials"]]
-        return next(str(one["benchmark"]["name"]) for one in intents if one["id"] in newest.parts)
+        return next(str(one["benchmark"]["name"]) for one in intents if one["id"] in file.parts)
 
     def verdicts(self) -> dict[str, dict[str, dict[str, str]]]:
         """By benchmark and check."""
@@ -257,3 +261,93 @@ def test_trials_that_were_disturbed_are_rejected(rows: dict[str, Row]) -> None:
 def next_begun(run: Run, waiting: dict[str, Row]) -> tuple[str, int] | None:
     begun = ((name, row.begun(name, run)) for name, row in waiting.items())
     return next(((name, pid) for name, pid in begun if pid is not None), None)
+
+
+HOSTS = """
+name = "paused"
+replicates = 1
+repeat_rejected = 0
+
+[[configurations]]
+name = "hosts"
+provider = "emulated"
+database_machine = { type = "host" }
+load_machine = { type = "host" }
+database = { connections = 2 }
+
+[[machine_types]]
+name = "host"
+vcpus = 1
+memory_gib = 1
+disk_gib = 6
+"""
+PAUSED_S = 1.5
+
+
+@dataclass(frozen=True)
+class Pause:
+    """Which host stands still during a load of which pace, and which check must reject the trial."""
+
+    host: str
+    pace: str
+    check: str
+
+    @property
+    def benchmark(self) -> str:
+        return f"{{ rows = 1000, ramp_s = 0.2, duration_s = 6, pace = {self.pace} }}"
+
+
+PAUSES = {
+    "load-closed": Pause("load", '"closed"', "generator-bound"),
+    "load-constant": Pause("load", '"constant", rate_per_s = 200', "generator-bound"),
+    "server-constant": Pause("database-1", '"constant", rate_per_s = 200', "not-stopped"),
+}
+
+
+def host_under_load(run: Run, waiting: dict[str, Pause]) -> tuple[str, list[int]] | None:
+    """The benchmark that measures, and every process in the network namespace of the host that it waits for."""
+    for lease in (run.out / "trials").rglob("lease.json"):
+        name = run.benchmark_of(lease)
+        if name in waiting:
+            key = hashlib.sha256(json.loads(lease.read_text())["cluster"].encode()).hexdigest()[:6]
+            if any(measures(pid) for pid in pids_in(f"nph-{key}-load")):
+                return name, pids_in(f"nph-{key}-{waiting[name].host}")
+    return None
+
+
+def pids_in(namespace: str) -> list[int]:
+    """None while there is no such network."""
+    found = subprocess.run(["ip", "netns", "pids", namespace], capture_output=True, check=False)
+    return [int(pid) for pid in found.stdout.split()]
+
+
+def measures(pid: int) -> bool:
+    """Whether it is a load generator that has told of its first second, and not that of a calibration."""
+    with contextlib.suppress(OSError):
+        if b"nephoscope-load\0exec" in Path(f"/proc/{pid}/cmdline").read_bytes():
+            written = Path(f"/proc/{pid}/fd/1").read_bytes()
+            return b'"kind":"point_select"' in written and b'"phase":"measure"' in written
+    return False
+
+
+@pytest.mark.slow
+@pytest.mark.root
+@needs("postgres", "nephoscope-load", "sshd")
+def test_trials_whose_hosts_stood_still_are_rejected(tmp_path: Path) -> None:
+    study, out = tmp_path / "paused.toml", tmp_path / "out"
+    parts = (BENCHMARK.format(name=name, uses="point-select", parameters=row.benchmark) for name, row in PAUSES.items())
+    study.write_text(HOSTS + "".join(parts))
+    run = Run(start_nephoscope("run", study, "--out", out, "--wait-for-quiet", "0", program=IMPATIENT), out)
+    waiting = dict(PAUSES)
+    while waiting:
+        name, pids = run.wait_for(partial(host_under_load, run, waiting))
+        del waiting[name]
+        with control_group("freezer", f"paused-{name}") as group:
+            for pid in pids:
+                group.take(pid)
+            group.set(("freezer.state", "FROZEN"), ("cgroup.freeze", 1))
+            time.sleep(PAUSED_S)
+            group.set(("freezer.state", "THAWED"), ("cgroup.freeze", 0))
+    verdicts = run.verdicts()
+    rejected = {name: verdicts[name][row.check]["verdict"] for name, row in PAUSES.items()}
+    assert rejected == dict.fromkeys(PAUSES, "invalid"), verdicts

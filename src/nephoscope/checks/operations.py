@@ -161,8 +161,8 @@ class DatabaseUnchanged:
 
     name = "database-unchanged"
     text = (
-        "Rejects a trial during which the database restarted, changed its role or its version, or ran with a setting "
-        "that is not the same at the end."
+        "Rejects a trial during which the database restarted, changed its role or its version, read its settings again "
+        "or was given some, also such as were given back, or ran with a setting that is not the same at the end."
     )
 
     def __call__(self, evidence: Evidence) -> Verdict | None:

@@ -84,6 +84,11 @@ _IDENTITY = """
 SELECT UNIX_TIMESTAMP() - variable_value, VERSION(), IF(@@global.read_only, 'takes no writes', 'takes writes')
 FROM {schema}.global_status WHERE variable_name = 'Uptime'
 """
+_SET_SINCE_START = """
+SELECT coalesce(group_concat(lower(variable_name) ORDER BY variable_name SEPARATOR ', '), 'none')
+FROM information_schema.system_variables WHERE global_value_origin = 'SQL'
+"""
+"""MariaDB's. A setting stays in this list whatever becomes of its value."""
 _STATUS_IN = {"mariadb": "information_schema", "mysql": "performance_schema"}
 
 
@@ -246,7 +251,10 @@ class MysqlDatabase(
         """Its start in seconds since 1970, by its own clock."""
         question = _IDENTITY.format(schema=_STATUS_IN[self._product])
         said = typed(tuple[tuple[str, str, str]], await self._rows(cluster, endpoint, question))
-        return dict(zip(("started", "version", "role"), said[0], strict=True))
+        found = dict(zip(("started", "version", "role"), said[0], strict=True))
+        if self._product == "mariadb":
+            found["settings set since its start"] = value_of(await self._rows(cluster, endpoint, _SET_SINCE_START))
+        return found
 
     # HasUpkeep
 

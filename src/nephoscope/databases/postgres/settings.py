@@ -78,13 +78,18 @@ STATEMENT = (
 IDENTITY = """
 SELECT json_build_object(
     'started', to_char(pg_postmaster_start_time() AT TIME ZONE 'UTC', 'YYYY-MM-DD HH24:MI:SS.US "UTC"'),
+    'settings read', to_char(pg_conf_load_time() AT TIME ZONE 'UTC', 'YYYY-MM-DD HH24:MI:SS "UTC"'),
     'role', CASE WHEN pg_is_in_recovery() THEN 'standby' ELSE 'primary' END,
     'version', current_setting('server_version'),
     'standbys', (SELECT coalesce(
         string_agg(concat_ws(' since ', application_name, backend_start AT TIME ZONE 'UTC'), ', ' ORDER BY
             application_name, backend_start), 'none') FROM pg_stat_replication))
 """
-"""One row of JSON: which server answers, since when, and since when its standbys are connected."""
+"""One row of JSON: which server answers, since when, and since when its standbys are connected.
+
+A reload shows that a setting may have had another value for a while. Behind a pooler, processes that were there at a
+reload know its time a little differently, so whole seconds are told.
+"""
 
 USERS_STANDBYS = """
 SELECT coalesce(json_object_agg(name, state), '{}') FROM (

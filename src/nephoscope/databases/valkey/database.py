@@ -213,12 +213,19 @@ class ValkeyDatabase(Database, HasFixtures, HasUpkeep, HasPrograms, HasCounters,
 
     @override
     async def identity(self, cluster: Cluster, endpoint: Endpoint) -> dict[str, str]:
-        """Of each server. Its run id is drawn when it starts."""
+        """Of each server. Its run id is drawn when it starts; settings may be set and set back."""
         found: dict[str, str] = {}
         for server in self._running[cluster.key]:
             said = _lines(await self._command(cluster, server.endpoint, "INFO", "server"))
             said |= _lines(await self._command(cluster, server.endpoint, "INFO", "replication"))
-            values = {"run id": said.get("run_id"), "role": said.get("role"), "version": _version(said)}
+            counts = _lines(await self._command(cluster, server.endpoint, "INFO", "commandstats"))
+            times_set, _, _ = counts.get("cmdstat_config|set", "calls=0").partition(",")
+            values = {
+                "run id": said.get("run_id"),
+                "role": said.get("role"),
+                "version": _version(said),
+                "CONFIG SET": times_set,
+            }
             found |= {f"{name} of {server.machine.name}": value or "not reported" for name, value in values.items()}
         return found
 
