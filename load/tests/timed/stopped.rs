@@ -5,9 +5,10 @@ use crate::support;
 use nephoscope_load::testkit::FakeCluster;
 use rustix::process::Signal;
 use serde_json::{Value, json};
+use std::cell::Cell;
 use std::thread;
 use std::time::Duration;
-use support::program::{exec, spec, start};
+use support::program::{command, exec, spawn, spec, start};
 
 const STOP: Duration = Duration::from_secs(1);
 
@@ -66,4 +67,26 @@ fn a_generator_that_was_stopped_says_so_with_each_protocol_and_pace() {
         assert_eq!(ended.code, 8, "{protocol}, {pace}: {finished}");
         assert!(longest_s > 0.99 * STOP.as_secs_f64(), "{protocol}, {pace}: {longest_s} s");
     }
+}
+
+#[test]
+fn a_sampler_that_was_stopped_says_for_how_long() {
+    let mut sampler = spawn(command().args(["telemetry", "--interval-ms", "200"]));
+    let read = Cell::new(5);
+    sampler.wait_for_lines(read.get());
+    // It sees what befalls its sleep, which it may have been in for an interval, and not what befalls its reading.
+    support::in_a_quiet_moment(|| {
+        sampler.signal(Signal::STOP);
+        thread::sleep(STOP);
+        sampler.signal(Signal::CONT);
+        let before = read.get();
+        let is_told = |line: &Value| line["stood_still_s"].as_f64() > Some(STOP.as_secs_f64() - 0.21);
+        sampler.wait_until(|lines| {
+            read.set(lines.len());
+            lines.len() > before + 20 || lines.last().is_some_and(is_told)
+        });
+        if read.get() > before + 20 { Err("not told") } else { Ok(()) }
+    });
+    sampler.close_stdin();
+    sampler.end().expect(0);
 }

@@ -2,7 +2,7 @@
 
 from collections.abc import Sequence
 
-from nephoscope.checks.thresholds import SAMPLER_GAP
+from nephoscope.checks.thresholds import GENERATOR_STOP, SAMPLER_GAP
 from nephoscope.checks.verdicts import invalid, over_machines, valid
 from nephoscope.model.numbers import duration
 from nephoscope.model.records import Evidence, TelemetrySample, Verdict
@@ -14,8 +14,9 @@ class NotStopped:
     name = "not-stopped"
     text = (
         "Rejects a trial of which a process was stopped by a signal or frozen when the sampler looked, once a second, "
-        f"or whose sampler did not run for over {SAMPLER_GAP.words}: it was frozen itself, or suspended with its "
-        "machine. A shorter stop may fall between two looks."
+        f"or whose sampler itself stood still for {GENERATOR_STOP.words} although it did not wait for a CPU (with its "
+        f"waits: over {SAMPLER_GAP.words}): it was frozen, or paused with its machine. A shorter stop may fall between "
+        "two looks."
     )
 
     def __call__(self, evidence: Evidence) -> Verdict | None:
@@ -28,14 +29,22 @@ class NotStopped:
         return over_machines(self.name, verdicts, "") if verdicts else None
 
     def _machine(self, machine: str, samples: Sequence[TelemetrySample]) -> Verdict:
-        gap = next((one for one in samples if one.duration_s > SAMPLER_GAP.value), None)
         stops = [one for one in samples if one.stopped_processes or one.frozen]
         if stops:
             how = "frozen" if any(one.frozen for one in stops) else "stopped by a signal"
             said = f"{machine}: a process of the trial was {how} in {len(stops)} of {len(samples)} looks"
             return invalid(self.name, f"{said}, first after {duration(stops[0].at_s)}")
-        if gap is not None:
-            since_s = gap.at_s - gap.duration_s
-            said = f"{machine}: the sampler stood still for {duration(gap.duration_s)} (limit {SAMPLER_GAP.words})"
-            return invalid(self.name, f"{said}, from {duration(since_s)} on")
+        for one in samples:
+            still_s, limit = _stood_still_s(one), GENERATOR_STOP
+            if one.duration_s > SAMPLER_GAP.value:
+                still_s, limit = one.duration_s, SAMPLER_GAP
+            if still_s >= limit.value:
+                said = f"{machine}: the sampler stood still for {duration(still_s)} (limit {limit.words})"
+                return invalid(self.name, f"{said}, from {duration(one.at_s - still_s)} on")
         return valid(self.name, f"{machine}: no process of the trial was stopped")
+
+
+def _stood_still_s(sample: TelemetrySample) -> float:
+    """What the hypervisor took from the CPU that lost most may be what its machine waited for."""
+    stolen_s = max(sample.cpus_steal_share.values(), default=0.0) * sample.duration_s
+    return (sample.stood_still_s or 0.0) - stolen_s

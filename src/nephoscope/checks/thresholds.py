@@ -194,7 +194,7 @@ CLOCK_STEP = Threshold(
 )
 GENERATOR_STOP = Threshold(
     0.5,
-    "at once, in which the load generator itself stood still",
+    "at once, in which the load generator or a sampler itself stood still",
     "a stop so long shows in any series of seconds",
     is_share=False,
     words="0.5 s",

@@ -85,6 +85,7 @@ class _Line(_Counters):
     cpu_quota: _Quota | None = None
     frozen: bool | None = None
     disk_limits: list[str] = []
+    stood_still_s: float | None = Field(default=None, ge=0)
     own_cpu_us: Count | None = None
     jiffies_per_s: int = Field(default=100, gt=0, lt=1 << 64)
     trial: Used | None = None
@@ -243,6 +244,7 @@ def _between(before: _Line, after: _Line) -> TelemetrySample | None:
         stopped_processes=after.trial.stopped if after.trial else None,
         frozen=after.frozen,
         disk_limits=after.disk_limits,
+        stood_still_s=after.stood_still_s,
         disk_read_bytes_per_s=None if read is None else read / duration_s,
         disk_write_bytes_per_s=None if written is None else written / duration_s,
         disk_busy_share=_disk_busy_share(before, after, duration_s),

@@ -232,6 +232,10 @@ class TelemetrySample(Frozen):
     disk_limits: list[str] = Field(
         default=[], description="limits of control groups of the trial on disks at its end: file, device and value"
     )
+    stood_still_s: Seconds | None = Field(
+        default=None,
+        description="how much too long the sampler slept without a wait for a CPU; None: not recorded",
+    )
     cpus_interrupt_share: dict[str, float] = Field(
         default={}, description="share of each CPU that was spent in interrupts, by its name; empty: not recorded"
     )

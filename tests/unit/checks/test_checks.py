@@ -322,6 +322,19 @@ CASES: list[tuple[str, dict[str, Any], str | None, str]] = [
         "invalid",
         "db: the sampler stood still for 6.5 s (limit 3 s), from 1 s on",
     ),
+    (
+        "not-stopped",
+        {"telemetry": telemetry(at_s=4, duration_s=2.01, stood_still_s=1.01)},
+        "invalid",
+        "db: the sampler stood still for 1 s (limit 0.5 s), from 3 s on",
+    ),
+    ("not-stopped", {"telemetry": telemetry(stood_still_s=0.4)}, "valid", "no process of the trial was stopped"),
+    (
+        "not-stopped",
+        {"telemetry": telemetry(duration_s=2, stood_still_s=1, cpus_steal_share={"cpu0": 0.4, "cpu1": 0})},
+        "valid",
+        "no process of the trial was stopped",
+    ),
     ("not-stopped", {"telemetry": {"db": [sample(stopped_processes=None)]}}, None, ""),
     (
         "cgroup-limit",

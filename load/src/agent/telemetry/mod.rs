@@ -49,6 +49,9 @@ struct Reading {
     /// One of these groups is frozen.
     frozen: bool,
     disk_limits: Vec<String>,
+    /// How much longer than it wanted this program slept before, without having waited for a CPU: it was stopped or
+    /// frozen, or its machine was. `None`: the kernel does not count such waits.
+    stood_still_s: Option<f64>,
     /// What the trial has used of the CPUs; `None`: not known, or not read this time.
     trial: Option<Used>,
     /// What the measured server has used; `None`: as `trial`, or none of its processes is here.
@@ -91,20 +94,31 @@ pub fn run(interval: Duration, trial: Option<OfTrial>, mut sink: impl Write, sto
         server: Server::of(&server, proc.to_owned(), ticks_per_s),
     });
     let packages = Packages::of_this_machine();
+    let (mut scheduled, mut stood_still_s) = (Kept::at("/proc/thread-self/schedstat"), None);
     stop_when_stdin_closes(stop);
     for tick in 1_u32.. {
-        let reading = Reading::take(clock, &mut counters, &mut limits, &packages, watched.as_mut());
+        let taken = Reading::take(clock, &mut counters, &mut limits, &packages, watched.as_mut());
+        let reading = Reading { stood_still_s, ..taken };
         let line = serde_json::to_vec(&reading).unwrap_or_default();
         if sink.write_all(&line).and_then(|()| sink.write_all(b"\n")).and_then(|()| sink.flush()).is_err() {
             break;
         }
         // On the grid, not "interval after the last": the readings of several machines stay comparable.
         let due_ns = u64::try_from(interval.as_nanos()).unwrap_or(u64::MAX).saturating_mul(u64::from(tick));
+        let (waits_ns, wanted_ns) = (run_queue_ns(&mut scheduled), clock.now_ns().max(due_ns));
         if stop.wait_until(clock.instant(due_ns)) || rustix::process::getppid() != parent {
             break;
         }
+        let late_ns = clock.now_ns().saturating_sub(wanted_ns);
+        let waited_ns = run_queue_ns(&mut scheduled).zip(waits_ns).map(|(now, then)| now.saturating_sub(then));
+        stood_still_s = waited_ns.map(|waited_ns| late_ns.saturating_sub(waited_ns) as f64 / 1e9);
     }
     ExitCode::Finished
+}
+
+/// How long this thread has been ready without a CPU.
+fn run_queue_ns(scheduled: &mut Kept) -> Option<u64> {
+    parse::schedstat(&scheduled.text()?).map(|(_, waits_ns, _)| waits_ns)
 }
 
 /// Whoever started us through a pipe stops us by closing it. A terminal or `/dev/null` says nothing.
@@ -174,6 +188,7 @@ impl Reading {
             cpu_quota: limits.periods(),
             frozen: limits.frozen(),
             disk_limits: limits.of_disks(),
+            stood_still_s: None,
             trial,
             server,
             energy: packages.read(),
