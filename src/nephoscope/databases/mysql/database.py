@@ -253,7 +253,8 @@ class MysqlDatabase(
         said = typed(tuple[tuple[str, str, str]], await self._rows(cluster, endpoint, question))
         found = dict(zip(("started", "version", "role"), said[0], strict=True))
         if self._product == "mariadb":
-            found["settings set since its start"] = value_of(await self._rows(cluster, endpoint, _SET_SINCE_START))
+            ((since_start,),) = typed(tuple[tuple[str]], await self._rows(cluster, endpoint, _SET_SINCE_START))
+            found["settings set since its start"] = since_start
         return found
 
     # HasUpkeep
