@@ -131,11 +131,11 @@ def _two_names(lookup: Lookup) -> list[Draft]:
 
 
 def _too_few(lookup: Lookup) -> list[Draft]:
-    """Only where machines differ between configurations: on one and the same machine, settings are compared."""
+    """Only where types are compared: neither settings of one and the same machine, nor hosts that should be equal."""
     rows = [row for row in lookup.headline_statistics if row.machines is not None]
     few = {row.configuration: row for row in rows if row.scope != "types" and (row.machines or 0) < row.n}
     machines = {row.machine for row in lookup[TrialRow] if row.configuration in few and row.machine is not None}
-    if not few or len({row.configuration for row in rows}) < 2 or len(machines) < 2:
+    if lookup.study.equal_hosts or not few or len({row.configuration for row in rows}) < 2 or len(machines) < 2:
         return []
     numbers: dict[str, Number] = {"least": least_n_each(ALPHA)}
     words: dict[str, str] = {}

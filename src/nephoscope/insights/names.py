@@ -34,8 +34,9 @@ def names_of(lookup: Lookup) -> Mapping[str, str]:
 
 def type_name(configuration: str, machine_type: str) -> str:
     """'gs4' of Standard_GS4 for 'gs4-md': on one page a machine is spelled as the names of configurations spell it."""
-    spelled = machine_type.lower().replace("_", "-").removeprefix("standard-")
-    return spelled if f"{configuration}-".startswith(f"{spelled}-") else machine_type
+    whole = machine_type.lower().replace("_", "-")
+    spelled = (whole, whole.removeprefix("standard-"))
+    return next((one for one in spelled if f"{configuration}-".startswith(f"{one}-")), machine_type)
 
 
 def setups(lookup: Lookup, configurations: Sequence[str]) -> dict[str, list[str]]:

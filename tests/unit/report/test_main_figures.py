@@ -248,6 +248,7 @@ def test_a_table_has_every_configuration_that_any_of_its_metrics_has() -> None:
         ("d8s-v5", "Standard_D8s_v5", "d8s-v5"),
         ("c5d.4xlarge-barrier", "c5d.4xlarge", "c5d.4xlarge"),
         ("gs40", "Standard_GS4", "Standard_GS4"),
+        ("standard-l4s", "Standard_L4s", "standard-l4s"),
         ("primary", "m6i.2xlarge", "m6i.2xlarge"),
     ],
 )

@@ -11,10 +11,11 @@ from nephoscope.insights.registry import analyse
 from nephoscope.model.analysed import AnalysedStudy
 from nephoscope.model.questions import Behind, BestRow
 from nephoscope.model.records import Direction
-from nephoscope.report.main.verdict import Card, verdict
+from nephoscope.report.main.verdict import MAX_BARS, Card, verdict
 from nephoscope.report.page import render_pages
 from nephoscope.report.parts import Book, Page
 from nephoscope.study.model import Study
+from tests.support.reader import Reader
 from tests.unit.analysis.study_builder import TPMC, inputs, rows
 
 HOSTS = [f"rack1-{number:02}" for number in range(1, 13)]
@@ -25,7 +26,8 @@ def rack(slow: dict[str, float], direction: Direction = Direction.HIGHER, *, hos
     generator = np.random.default_rng(12)
     metric = TPMC.model_copy(update={"direction": direction})
     values = {name: [float(9000 * slow.get(name, 1.0) * x) for x in generator.lognormal(0, 0.003, 8)] for name in HOSTS}
-    found = rows(values, benchmark="tpcc", metric=metric, cpus=dict.fromkeys(HOSTS, 4))
+    trials, measured = rows(values, benchmark="tpcc", metric=metric, cpus=dict.fromkeys(HOSTS, 4))
+    found = [row.model_copy(update={"machine": row.configuration}) for row in trials], measured
     configurations: list[dict[str, Any]] = [
         {"name": name, "provider": "ssh", "database_machine": {"hosts": [name]}}
         if hosts
@@ -101,3 +103,23 @@ def test_bars_of_an_answer_about_slow_ones_begin_with_the_worst() -> None:
     assert [bar.name for bar in found.bars[:2]] == ["2 CPUs", "7 CPUs"]
     levels = [bar.level for bar in found.bars]
     assert levels == sorted(levels)
+
+
+def test_a_card_counts_the_trials_of_all_hosts_and_not_of_those_it_draws() -> None:
+    found = card(rack({}))
+    assert len(found.bars) == MAX_BARS
+    assert found.label == f"{8 * len(HOSTS)} trials"
+
+
+def test_every_figure_of_equal_hosts_begins_with_the_worst() -> None:
+    page = Reader(render_pages(rack({"rack1-07": 0.875})).html[Page.MAIN])
+    assert [figure.title for figure in page.figures if "first" in figure.title] == [
+        "New-Orders committed in tpcc, worst first"
+    ]
+
+
+def test_of_equal_hosts_nobody_asks_about_their_type() -> None:
+    """The usual advice, to measure four machines of each, is none for a rack."""
+    for hosts, told in ((True, 0), (False, 1)):
+        study = rack({"rack1-07": 0.875}, hosts=hosts)
+        assert sum(one.rule == "shared_machines" for one in study.insights) == told

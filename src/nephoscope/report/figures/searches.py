@@ -8,6 +8,7 @@ from typing import Any
 import altair as alt
 
 from nephoscope.analysis.lookup import Lookup, headlines
+from nephoscope.insights.names import type_name
 from nephoscope.model import numbers as people
 from nephoscope.model.records import Metric
 from nephoscope.model.rows import BenchmarkRow, MachineRow, PassRow, Statistic
@@ -286,10 +287,10 @@ def _qualified(
 
 
 def _type_beside(book: Book, configuration: str) -> str:
-    """The machine type as its cloud writes it, where the configuration has another name."""
+    """The machine type, where the configuration has another name."""
     described = book.lookup.described.get(configuration)
-    machine_type = (described.machine_type if described else None) or ""
-    return "" if machine_type == configuration else machine_type
+    called = type_name(configuration, (described.machine_type if described else None) or "")
+    return "" if called == configuration else called
 
 
 def _short(metric: Metric) -> str:

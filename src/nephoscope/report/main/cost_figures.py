@@ -23,11 +23,15 @@ from nephoscope.report.wording import basis_text, interval_text, line_of, lines_
 
 _PARTS = {"machines": "var(--muted)", "volumes": "var(--band-edge)", "transfer": "var(--link)"}
 MAX_TRANSFERS = 8
+FEWEST_BARS = 2
+"""Of a figure: one bar beside nothing shows nothing."""
 
 
 def per_unit(book: Book, board: Board, palette: Palette) -> Figure | None:
     """What one unit of the main metric costs a month, cheapest first."""
     every = sorted(board.prices(book.lookup), key=lambda row: (row.usd_per_unit, row.configuration))
+    if len(every) < FEWEST_BARS:
+        return None
     found = every[:TOP_OF_CHAPTER]
     sold = book.lookup.sold(board.metric.unit)
     statistics = book.lookup.statistics[(*board.key, False)]
@@ -78,7 +82,7 @@ def months(book: Book, palette: Palette) -> Figure | None:
     basis = book.lookup.basis
     priced = [row for row in book.lookup[CostRow] if row.month_usd is not None and row.basis == basis]
     every = sorted((row for row in priced if row.storage_share), key=lambda row: row.storage_share or 0, reverse=True)
-    if not every:
+    if len(every) < FEWEST_BARS:
         return None
     found = every[:TOP_OF_CHAPTER]
     names = [palette.called[row.configuration] for row in found]

@@ -235,14 +235,16 @@ def processor_of(lookup: Lookup, configuration: str) -> str:
 
 
 def _ranked(book: Book, board: Board, palette: Palette) -> Figure:
-    """Bars with intervals, best first."""
-    found = board.ranked(book.lookup)
+    """Bars with intervals, best first; of hosts that should be equal the worst first."""
+    found, order = board.ranked(book.lookup), "best"
+    if book.lookup.study.equal_hosts:
+        found, order = found[::-1], "worst"
     shown, metric = found[:TOP], board.metric
     scale = book.lookup.scale(board.row.benchmark, metric)
     axis = f"{unit_text(scale)}, {direction_text(metric.direction)}"
-    more = f" The best {TOP} of {len(found)} are drawn." if len(found) > TOP else ""
+    more = f" The {order} {TOP} of {len(found)} are drawn." if len(found) > TOP else ""
     return book.figure(
-        f"{metric_title(metric)} in {board.row.benchmark}, best first",
+        f"{metric_title(metric)} in {board.row.benchmark}, {order} first",
         axis,
         f"{_unpriced(board, book.lookup)}, so value for money is not shown. Set price_usd_per_hour or priced_as in the "
         f"study.toml of these results, then run “nephoscope report” again. {lines_text(shown).capitalize()}.{more}",

@@ -9,6 +9,7 @@ from nephoscope.analysis.answers import MACHINES_ALONE, Answer, Question, State,
 from nephoscope.analysis.lookup import Lookup, unique
 from nephoscope.insights.answers import Writer
 from nephoscope.insights.names import enumerated, metric_title, names_of
+from nephoscope.model import numbers as people
 from nephoscope.model.numbers import Scale
 from nephoscope.model.rows import Statistic, TrialRow
 from nephoscope.model.subjects import Subject
@@ -138,7 +139,14 @@ def verdict(book: Book) -> Verdict:
     palette = palette_of(book.lookup)
     series = series_of(book.lookup.study.benchmarks)
     first, others = _one_of_each(asked)
-    found = [_card(book, question, answer, palette, series) for question, answer in first]
+    if (
+        len(first) > 1
+        and len({question.metric.name for question, _ in first}) == 1
+        and all(map(_asked_of_one, questions))
+    ):
+        found = [_not_compared(book, [question for question, _ in first], palette)]
+    else:
+        found = [_card(book, question, answer, palette, series) for question, answer in first]
     folded = [_card(book, question, answer, palette, ()) for question, answer in others]
     answers = [answer for _, answer in asked]
     return Verdict(
@@ -192,7 +200,7 @@ def _card(book: Book, question: Question, answer: Answer, palette: Palette, seri
     first = [row for row in rows if row.configuration in named]
     ordered = first[:MAX_BARS] + [row for row in rows if row.configuration not in named]
     drawn = bars(book.lookup, palette, ordered, writer.scale)
-    trials = [trial for row in ordered for trial in row.trials]
+    trials = question.trials
     found = book.evidence.cite(trials, f"verdict on {metric.title} in {benchmark.benchmark}")
     return Card(
         question=metric_title(metric) + (", per vCPU" if question.view == "per CPU" else ""),
@@ -217,6 +225,41 @@ def _card(book: Book, question: Question, answer: Answer, palette: Palette, seri
         evidence=book.href(found.anchor) if found else None,
         coverage=answer.coverage,
         curve=curve(question, writer.scale, [row.configuration for row in ordered[: len(drawn)]], palette, series),
+    )
+
+
+def _not_compared(book: Book, questions: Sequence[Question], palette: Palette) -> Card:
+    """The card of several configurations of which each ran a benchmark of its own: their numbers beside each other."""
+    rows, metric, lookup = [question.rows[0] for question in questions], questions[0].metric, book.lookup
+    scale = people.scale_for(metric.unit, [row.compared.value for row in rows])
+    drawn, benchmarks = bars(lookup, palette, rows, scale), counted(len(questions), "benchmark")
+    trials = [trial for row in rows for trial in row.trials]
+    found = book.evidence.cite(trials, f"{metric.title} in {benchmarks}")
+    about = "configurations, each with a benchmark of its own"
+    levels = enumerated([f"{palette.called[row.configuration]} {scale.text(row.compared)}" for row in rows])
+    costs = (cost_lines(book, row.benchmark, metric, [row.configuration])[:1] for row in rows[:MAX_BARS])
+    return Card(
+        question=metric_title(metric),
+        benchmark=benchmarks,
+        metric=metric.name,
+        href=book.href("benchmarks"),
+        state="open",
+        answer="Not compared",
+        sentence=f"{metric_title(metric)} in {benchmarks}: {levels}",
+        before="",
+        number=f"{len(rows):,}",
+        about=about,
+        interval="",
+        after="",
+        sure="",
+        caution="",
+        events=(),
+        costs=tuple(line for lines in costs for line in lines),
+        bars=drawn,
+        more=len(rows) - len(drawn) if drawn else 0,
+        label=counted(len(set(trials)), "trial"),
+        evidence=book.href(found.anchor) if found else None,
+        coverage=None,
     )
 
 
