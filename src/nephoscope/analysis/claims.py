@@ -11,6 +11,8 @@ from dataclasses import dataclass, field
 from fnmatch import fnmatchcase
 from statistics import median
 
+import numpy as np
+
 from nephoscope.analysis.boards import Board, boards, per_dollar, refitted
 from nephoscope.analysis.cells import Cell
 from nephoscope.analysis.comparisons import comparisons_of
@@ -29,6 +31,7 @@ from nephoscope.model.rows import ClaimRow, Comparison, ConfigurationRow
 from nephoscope.model.subjects import Subject
 from nephoscope.stats.blocked import compare_in_blocks
 from nephoscope.stats.decide import ALPHA, holm, relation, tie_range
+from nephoscope.stats.median import median_interval
 from nephoscope.stats.ratio import RatioInterval
 from nephoscope.study.claims import Claim, Claims, Kind, Selector, Verdict
 
@@ -38,6 +41,8 @@ _WHY_OPEN: Mapping[Kind, str] = {
     "not-worse": "the interval is not entirely on one side of the margin",
 }
 """Kinds that only the margin decides: why an interval decides nothing."""
+LEAST_OTHERS = 2
+"""Configurations whose median one is held against."""
 _WHY_OPEN_OTHERWISE = "the interval includes equality and is not entirely within the margin"
 
 
@@ -128,6 +133,10 @@ class _Pairs:
     margin_percent: float
     made: dict[tuple[str, str, View, str], list[Comparison]] = field(default_factory=dict)
 
+    def board(self, cell: Cell) -> Board | None:
+        """The leaderboard of what a cell holds a value of."""
+        return self.boards.get((cell.benchmark, cell.same_as or cell.metric, "per CPU" if cell.per_cpu else "plain"))
+
     def of(
         self, cell: Cell, left: str, right: str, months: Mapping[str, float] | None, basis: str
     ) -> Comparison | None:
@@ -188,7 +197,9 @@ def _asked(
             if claim.right
             else [row for row in known if row not in left]
         )
-        if len(left) == len(right) == 1:
+        if claim.kind == "not-worse" and claim.right is None:
+            estimate, reason = _of_the_others(pairs, one, left, by_name)
+        elif len(left) == len(right) == 1:
             names = left[0].configuration, right[0].configuration
             pair = pairs.of(one, *names, months, claim.basis)
             estimate, reason = (_of_pair(pair, (left, right), by_name), "") if pair else (None, "too few values")
@@ -235,6 +246,40 @@ def _of_pair(
         p_adjusted=pair.p_adjusted,
         disputed=pair.is_disputed,
     )
+
+
+def _of_the_others(
+    pairs: _Pairs, cell: Cell, left: Sequence[ConfigurationRow], cells: Mapping[str, Cell]
+) -> tuple[_Estimate | None, str]:
+    """One configuration against the median of all others, block by block: no reference that may itself be slow."""
+    board = pairs.board(cell)
+    if len(left) != 1:
+        return None, f"without a right side, left is one configuration; here it is {len(left):,}"
+    name = left[0].configuration
+    if board is None or name not in board.names or len(board.names) <= LEAST_OTHERS:
+        return None, f"fewer than {LEAST_OTHERS} others were measured"
+    at, logs = board.names.index(name), board.sign * board.fit.logs
+    with np.errstate(all="ignore"):
+        apart = logs[at] - np.nanmedian(np.delete(logs, at, axis=0), axis=0)
+    ratios = np.exp(apart[np.isfinite(apart)])
+    found = median_interval(ratios) if ratios.size else None
+    if found is None:
+        return None, "too few values"
+    is_sure = found.coverage >= 1 - ALPHA
+    interval = RatioInterval(found.low, found.high, found.coverage) if is_sure else None
+    p_value = 1 - found.coverage if interval and not found.low <= 1 <= found.high else 1.0
+    return _Estimate(
+        ratio=float(np.median(ratios)),
+        interval=interval,
+        p_value=p_value,
+        n_left=ratios.size,
+        n_right=ratios.size,
+        blocks=1,
+        unit_of_n="replicates",
+        matched=[f"{name} against the median of {len(board.names) - 1:,} others"],
+        trials=_trials(left, cells),
+        p_adjusted=p_value,
+    ), ""
 
 
 def _of_groups(

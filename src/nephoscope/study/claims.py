@@ -10,8 +10,8 @@ from nephoscope.model.frozen import Frozen
 from nephoscope.model.words import without_kind
 
 Kind = Literal["better", "tie", "not-worse", "first", "last"]
-_OF_TWO = frozenset({"better", "tie", "not-worse"})
-"""Kinds that compare left with right; the others compare it with all others."""
+_OF_TWO = frozenset({"better", "tie"})
+"""Kinds that compare left with right; `first` and `last` compare it with all others, and `not-worse` may."""
 Verdict = Literal["supported", "refuted", "not decided"]
 MatchedBy = Literal["provider", "vcpus", "family", "threads_per_core", "memory", "cpu_vendor", "cpu_design"]
 
@@ -42,7 +42,9 @@ class Claim(Frozen):
     )
     left: Selector
     right: Selector | None = Field(
-        default=None, description="for better, tie and not-worse; first and last compare with all others"
+        default=None,
+        description="for better, tie and not-worse; first and last compare with all others; not-worse without it "
+        "compares one configuration with the median of all others",
     )
     benchmark: str = Field(description="the benchmark's name in the study; may hold * and ?")
     metric: str = Field(default="*", description="name of its headline metrics; may hold * and ?")
@@ -85,7 +87,10 @@ def load_claims(text: str, name: str) -> Claims:
     problems = [f"{name}: claim {one!r} appears twice" for one in sorted({one for one in ids if ids.count(one) > 1})]
     for claim in found.claims:
         pair = claim.kind in _OF_TWO
-        if pair != (claim.right is not None):
+        if claim.kind == "not-worse":
+            if claim.right is None and claim.per == "dollar":
+                problems.append(f"{name}: claim {claim.id!r} of kind 'not-worse' needs a right side per dollar")
+        elif pair != (claim.right is not None):
             what = "needs a right side" if pair else "compares with all others and has no right side"
             problems.append(f"{name}: claim {claim.id!r} of kind {claim.kind!r} {what}")
     if problems:

@@ -31,6 +31,7 @@ def judged(values: dict[str, list[float]], cpus: dict[str, int] | None = None, *
     return row
 
 
+OTHERS = {"b": 1.0, "c": 1.001, "d": 0.999, "e": 3.0, "f": 0.1}
 AB: dict[str, Any] = {"left": {"configuration": "a"}, "right": {"configuration": "b"}}
 
 
@@ -185,6 +186,35 @@ def test_what_is_not_measured_is_not_decided() -> None:
 
 
 @pytest.mark.parametrize(
+    ("factor", "verdict"), [(1.1, "supported"), (1.0, "supported"), (1 / 1.015, "not decided"), (0.9, "refuted")]
+)
+def test_one_is_held_against_the_median_of_all_others(factor: float, verdict: str) -> None:
+    """One of the others is far slower and one far faster, so that the mean of all would say something else."""
+    drift = [1.0, 1.2, 0.8, 1.1, 0.9, 1.3]
+    values = {"a": [factor * x * d for x, d in zip(SIX, drift, strict=True)]}
+    values |= {name: [by * x * d for x, d in zip(SIX[::-1], drift, strict=True)] for name, by in OTHERS.items()}
+    row = judged(values, kind="not-worse", left={"configuration": "a"})
+    assert (row.verdict, row.n_left, row.unit_of_n) == (verdict, 6, "replicates")
+    assert row.ratio == pytest.approx(factor, rel=0.003)
+    assert row.matched == ["a against the median of 5 others"]
+
+
+@pytest.mark.parametrize(
+    ("left", "names", "why"),
+    [("*", "abc", "without a right side, left is one configuration; here it is 3"), ("a", "ab", "fewer than 2 others")],
+)
+def test_the_median_of_others_needs_others_and_one_that_is_held_against_it(left: str, names: str, why: str) -> None:
+    row = judged(dict.fromkeys(names, SIX), kind="not-worse", left={"configuration": left})
+    assert (row.verdict, row.holds) == ("not decided", True)
+    assert str(row.reason).startswith(why)
+
+
+def test_too_few_blocks_decide_nothing_against_the_median() -> None:
+    row = judged(dict.fromkeys("abc", SIX[:4]), kind="not-worse", left={"configuration": "a"})
+    assert (row.verdict, str(row.reason)) == ("not decided", "too few replicates for an interval")
+
+
+@pytest.mark.parametrize(
     ("text", "said"),
     [
         ("[[claims]", "not TOML"),
@@ -196,6 +226,10 @@ def test_what_is_not_measured_is_not_decided() -> None:
         (
             "[[claims]]\nid='a'\ntext='t'\nsource='s'\nkind='last'\nbenchmark='b'\nleft={}\nright={}",
             "compares with all others",
+        ),
+        (
+            "[[claims]]\nid='a'\ntext='t'\nsource='s'\nkind='not-worse'\nbenchmark='b'\nleft={}\nper='dollar'",
+            "needs a right side per dollar",
         ),
         (2 * "[[claims]]\nid='a'\ntext='t'\nsource='s'\nkind='last'\nbenchmark='b'\nleft={}\n", "appears twice"),
     ],
