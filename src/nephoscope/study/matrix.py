@@ -11,12 +11,27 @@ from pydantic import ConfigDict, Field
 
 from nephoscope.model.frozen import Frozen
 from nephoscope.study.explain import Problem
-from nephoscope.study.placeholders import VARIABLE, Node, Unfilled, filled, merged, names_in, node, written
+from nephoscope.study.placeholders import (
+    MOST_SIZE,
+    VARIABLE,
+    Node,
+    TooLarge,
+    Unfilled,
+    filled,
+    merged,
+    names_in,
+    node,
+    too_large,
+    written,
+)
 from nephoscope.study.suggest import hint_among, nearest, shown
 from nephoscope.study.toml_text import Path
 
 MAX_MADE = 10_000
 """A study of more configurations is a slip: the 2022 report had 107."""
+
+MOST_MATCHES = 20_000_000
+"""Of patterns with values: some ten seconds."""
 
 Scalar = str | bool | int | float
 Kind = Literal["configurations", "benchmarks"]
@@ -128,10 +143,16 @@ def made_by(
     if problems:
         return [], problems
     made: list[Made] = []
+    room = MOST_SIZE
     for combination in combinations:
         values = {**chosen, **_values(combination, givers)}
         try:
             entry = filled(template, values)
+            room -= entry.size if entry else 0
+            if room < 0:
+                raise too_large(at)
+        except TooLarge as large:
+            return [], [large.problem]
         except Unfilled as unfilled:
             problems.append(_pointing_at_giver(unfilled, givers, combination))
         else:
@@ -151,10 +172,7 @@ def _wrong_axes(raw: Mapping[str, Any], at: Path) -> Iterator[Problem]:
         for place, value in enumerate(values):
             if seen.setdefault(written(value), place) != place:
                 yield Problem((*at, "axes", axis, place), f"{shown(value)} appears twice in this axis; remove one")
-    many = math.prod(len(values) for values in axes.values())
-    if many > MAX_MADE:
-        text = f"these axes have {many:,} combinations; a matrix makes at most {MAX_MADE:,}"
-        yield Problem((*at, "axes"), text)
+    yield from _too_many(raw, at, axes)
     yield from _wrong_names((*at, "by"), raw.get("by", {}), axes)
     for name, by_axis in raw.get("values", {}).items():
         yield from _wrong_names((*at, "values", name), by_axis, axes)
@@ -162,6 +180,17 @@ def _wrong_axes(raw: Mapping[str, Any], at: Path) -> Iterator[Problem]:
         yield from _wrong_names((*at, "exclude", place), entry, axes)
     for place, entry in enumerate(raw.get("include", [])):
         yield from _not_whole((*at, "include", place), entry, axes)
+
+
+def _too_many(raw: Mapping[str, Any], at: Path, axes: Mapping[str, Any]) -> Iterator[Problem]:
+    many = math.prod(len(values) for values in axes.values()) + len(raw.get("include", []))
+    if many > MAX_MADE:
+        text = f"these axes have {many:,} combinations; a matrix makes at most {MAX_MADE:,}"
+        yield Problem((*at, "axes"), text)
+    patterns = sum(1 for _ in _givers(raw, at)) + len(raw.get("exclude", []))
+    if many * patterns > MOST_MATCHES:
+        text = f"{many:,} combinations and {patterns:,} patterns take too long to match; write fewer patterns"
+        yield Problem(at, text)
 
 
 def _wrong_names(path: Path, entry: Mapping[str, Any], axes: Mapping[str, Any]) -> Iterator[Problem]:
@@ -213,19 +242,21 @@ def _combinations(raw: Mapping[str, Any], at: Path) -> tuple[list[_Combination],
     axes = _axes(raw, at)
     every = [_Combination(dict(zip(axes, values, strict=True)), {}) for values in product(*axes.values())]
     problems: list[Problem] = []
-    left = every
+    left = list(every)
     for place, entry in enumerate(raw.get("exclude", [])):
         dropped = {one.key for one in every if _matches(entry, one)}
         if not dropped:
             text = "matches no combination of this matrix; check its values, or remove it"
             problems.append(Problem((*at, "exclude", place), text))
         left = [one for one in left if one.key not in dropped]
+    keys = {one.key for one in left}
     for place, entry in enumerate(raw.get("include", [])):
         held = node(entry, (*at, "include", place)).value
         one = _Combination({axis: held[axis] for axis in axes}, {k: v for k, v in held.items() if k not in axes})
-        if one.key in {other.key for other in left}:
+        if one.key in keys:
             problems.append(Problem((*at, "include", place), f"this matrix already has {one.words}; remove it"))
-        left = [*left, one]
+        keys.add(one.key)
+        left.append(one)
     if not left:
         problems.append(Problem((*at, "exclude"), "leaves out every combination, so that this matrix makes nothing"))
     return left, problems

@@ -8,6 +8,7 @@ would have no element left. `{type:slug}` is written as names are.
 import re
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
+from functools import cached_property
 from string import Formatter
 from typing import Any
 
@@ -25,6 +26,16 @@ class Node:
     at: Path
     key_at: Path | None = None
     """Place of the key that holds it, if the value was filled in from elsewhere."""
+
+    @cached_property
+    def size(self) -> int:
+        """Characters and values in it; what stands in it twice counts twice."""
+        value, total = self.value, 1
+        if isinstance(value, dict):
+            total += sum(len(key) + inner.size for key, inner in value.items())
+        elif isinstance(value, list):
+            total += sum(inner.size for inner in value)
+        return total + len(value) if isinstance(value, str) else total
 
 
 def node(value: Any, at: Path) -> Node:
@@ -65,6 +76,10 @@ def places(held: Node, path: Path) -> Iterator[tuple[Path, Node]]:
 
 
 VARIABLE = re.compile(r"[a-z][a-z0-9_]*", re.ASCII)
+MOST_SIZE = 4_000_000
+"""Characters and values of everything that shorthands stand for; a file itself has at most 4 MiB."""
+_MOST_DEPTH = 20
+"""Of placeholders whose values hold placeholders."""
 _SLUG = "slug"
 _NOT_IN_NAMES = re.compile(r"[^a-z0-9.]+")
 _EXPECTED = "expected: `{name}`, `{name?}` or `{name:slug}`, with lower-case letters, digits and _; write a brace as {{"
@@ -78,6 +93,10 @@ class Unfilled(Exception):
         self.problem = Problem(path, text)
         self.lacking = lacking
         """Name of the placeholder that has no value."""
+
+
+class TooLarge(Unfilled):
+    """What it would be filled in with has more than `MOST_SIZE`: a few lines can stand for any number of characters."""
 
 
 @dataclass(frozen=True)
@@ -104,58 +123,99 @@ def names_in(held: Node) -> set[str]:
     return {part.name for part in _parts(held) if part.name} if isinstance(held.value, str) else set()
 
 
-def filled(held: Node, values: Mapping[str, Node], waiting: tuple[str, ...] = ()) -> Node | None:
+def filled(held: Node, values: Mapping[str, Node]) -> Node | None:
     """The value with its placeholders filled in; None: an optional one has no value, so leave the key out.
 
     Args:
         held: tables, lists and texts.
         values: by name of the placeholder; they may hold placeholders themselves.
-        waiting: names whose values are being filled in.
 
     Raises:
         Unfilled: a placeholder has no value or contains itself, or a table stands inside a text.
+        TooLarge: see there.
     """
-    if isinstance(held.value, dict):
-        table = {_key(key, inner, values, waiting): filled(inner, values, waiting) for key, inner in held.value.items()}
-        return Node({key: inner for key, inner in table.items() if inner is not None}, held.at)
-    if isinstance(held.value, list):
-        elements = [inner for one in held.value if (inner := filled(one, values, waiting)) is not None]
-        return Node(elements, held.at) if elements or not held.value else None
-    return _filled_text(held, values, waiting) if isinstance(held.value, str) else held
+    return _Filling(values, {}).of(held, ())
 
 
-def _key(key: str, held: Node, values: Mapping[str, Node], waiting: tuple[str, ...]) -> str:
-    if "{" not in key and "}" not in key:
-        return key
-    found = _filled_text(Node(key, held.at), values, waiting)
-    if found is None or isinstance(found.value, dict | list):
-        raise Unfilled(held.at, f"{shown(key)} is not a key's name: the value of its placeholder must be text")
-    return written(found.value)
+@dataclass(frozen=True)
+class _Filling:
+    values: Mapping[str, Node]
+    done: dict[str, Node | None]
+    """Values whose own placeholders are filled in."""
+
+    def of(self, held: Node, waiting: tuple[str, ...]) -> Node | None:
+        """`waiting`: names whose values are being filled in."""
+        if isinstance(held.value, dict):
+            table: dict[str, Node] = {}
+            room = MOST_SIZE
+            for key, inner in held.value.items():
+                name, value = self._key(key, inner, waiting), self.of(inner, waiting)
+                if value is not None:
+                    table[name] = value
+                    room = _less(room, len(name) + value.size, held)
+            return Node(table, held.at)
+        if isinstance(held.value, list):
+            elements: list[Node] = []
+            room = MOST_SIZE
+            for inner in held.value:
+                if (value := self.of(inner, waiting)) is not None:
+                    elements.append(value)
+                    room = _less(room, value.size, held)
+            return Node(elements, held.at) if elements or not held.value else None
+        return self._text(held, waiting) if isinstance(held.value, str) else held
+
+    def _key(self, key: str, held: Node, waiting: tuple[str, ...]) -> str:
+        if "{" not in key and "}" not in key:
+            return key
+        found = self._text(Node(key, held.at), waiting)
+        if found is None or isinstance(found.value, dict | list):
+            raise Unfilled(held.at, f"{shown(key)} is not a key's name: the value of its placeholder must be text")
+        return written(found.value)
+
+    def _text(self, held: Node, waiting: tuple[str, ...]) -> Node | None:
+        parts = list(_parts(held))
+        if len(parts) == 1 and parts[0].name and not parts[0].literal and not parts[0].slug:
+            value = self._value(parts[0], held, waiting)
+            return value and replace(value, key_at=held.at)
+        pieces: list[str] = []
+        first: Path | None = None
+        room = MOST_SIZE
+        for part in parts:
+            value = self._value(part, held, waiting) if part.name else None
+            if value is not None:
+                first = first or value.at
+            pieces.append(part.literal + (_as_text(part, value, held) if value else ""))
+            room = _less(room, len(pieces[-1]), held)
+        return Node("".join(pieces), first or held.at, key_at=held.at)
+
+    def _value(self, part: _Part, held: Node, waiting: tuple[str, ...]) -> Node | None:
+        name = part.name or ""
+        if name in self.done:
+            return self.done[name]
+        if name in waiting:
+            chain = " -> ".join(f"{{{one}}}" for one in (*waiting[waiting.index(name) :], name))
+            raise Unfilled(held.at, f"the values of placeholders contain each other: {chain}")
+        if name in self.values:
+            if len(waiting) == _MOST_DEPTH:
+                raise TooLarge(held.at, f"placeholders in values of placeholders, more than {_MOST_DEPTH} deep")
+            self.done[name] = self.of(self.values[name], (*waiting, name))
+            return self.done[name]
+        if part.optional:
+            return None
+        otherwise = "" if self.values else "only a [[matrix]] gives values to placeholders"
+        hint = hint_among(name, self.values, "`{{{}}}`", otherwise)
+        raise Unfilled(held.at, f"nothing gives a value to `{{{name}}}`; {hint}", lacking=name)
 
 
-def _filled_text(held: Node, values: Mapping[str, Node], waiting: tuple[str, ...]) -> Node | None:
-    parts = list(_parts(held))
-    if len(parts) == 1 and parts[0].name and not parts[0].literal and not parts[0].slug:
-        value = _value(parts[0], held, values, waiting)
-        return value and replace(value, key_at=held.at)
-    found = [(part, _value(part, held, values, waiting) if part.name else None) for part in parts]
-    text = "".join(part.literal + (_as_text(part, value, held) if value else "") for part, value in found)
-    first = next((value.at for _, value in found if value), held.at)
-    return Node(text, first, key_at=held.at)
+def too_large(at: Path) -> TooLarge:
+    """What stands at this place of the file stands for too much."""
+    return TooLarge(at, f"this stands for more than {MOST_SIZE:,} characters and values, which no study needs")
 
 
-def _value(part: _Part, held: Node, values: Mapping[str, Node], waiting: tuple[str, ...]) -> Node | None:
-    name = part.name or ""
-    if name in waiting:
-        chain = " -> ".join(f"{{{one}}}" for one in (*waiting[waiting.index(name) :], name))
-        raise Unfilled(held.at, f"the values of placeholders contain each other: {chain}")
-    if name in values:
-        return filled(values[name], values, (*waiting, name))
-    if part.optional:
-        return None
-    otherwise = "" if values else "only a [[matrix]] gives values to placeholders"
-    hint = hint_among(name, values, "`{{{}}}`", otherwise)
-    raise Unfilled(held.at, f"nothing gives a value to `{{{name}}}`; {hint}", lacking=name)
+def _less(room: int, size: int, held: Node) -> int:
+    if size > room:
+        raise too_large(held.at)
+    return room - size
 
 
 def _as_text(part: _Part, value: Node, held: Node) -> str:

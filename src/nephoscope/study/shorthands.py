@@ -19,7 +19,20 @@ from nephoscope.model.frozen import Frozen
 from nephoscope.study.explain import Problem
 from nephoscope.study.matrix import Kind, Made, Matrix, kind_of, made_by
 from nephoscope.study.model import BenchmarkEntry, Configuration, Study
-from nephoscope.study.placeholders import VARIABLE, Node, Unfilled, escaped, filled, merged, node, places, plain
+from nephoscope.study.placeholders import (
+    MOST_SIZE,
+    VARIABLE,
+    Node,
+    TooLarge,
+    Unfilled,
+    escaped,
+    filled,
+    merged,
+    node,
+    places,
+    plain,
+    too_large,
+)
 from nephoscope.study.selection import Facts, NotASelection, chosen, facts_of
 from nephoscope.study.suggest import hint_among, shown
 from nephoscope.study.toml_text import Path, line_of, locate
@@ -233,13 +246,16 @@ def expanded(data: dict[str, Any], lines: Mapping[Path, int]) -> Expanded:
         "configurations": list(_with_defaults(data, values, problems)),
         "benchmarks": list(_benchmarks(data, values, problems)),
     }
-    defaults = node(data.get("defaults", {}), ("defaults",))
+    defaults, room = node(data.get("defaults", {}), ("defaults",)), MOST_SIZE
     for place, raw in enumerate(_list(data.get("matrix"))):
         kind = kind_of(raw)
         below = defaults if kind == "configurations" else Node({}, ())
         made, wrong = made_by(raw, ("matrix", place), below, values)
         problems += wrong
         entries[kind] += [_Entry(one.entry, one) for one in made]
+        room -= sum(one.entry.size for one in made)
+        if room < 0:
+            return Expanded(data, problems=(too_large(("matrix", place)).problem,))
     for kind, found in entries.items():
         problems += _equal_names(kind, found, lines)
     if not problems:
@@ -270,18 +286,25 @@ def _list(value: Any) -> list[Any]:
 
 def _benchmarks(data: Mapping[str, Any], values: Mapping[str, Node], problems: list[Problem]) -> Iterator[_Entry]:
     """The benchmarks written one by one. Only where there are choices do braces stand for a value."""
+    room = MOST_SIZE
     for place, raw in enumerate(_list(data.get("benchmarks"))):
         held = node(raw, ("benchmarks", place))
         try:
-            yield _Entry((filled(held, values) if values else None) or held)
+            entry = (filled(held, values) if values else None) or held
+            room -= entry.size
+            if room < 0:
+                raise too_large(held.at)
         except Unfilled as unfilled:
             problems.append(unfilled.problem)
-            yield _Entry(held)
+            if isinstance(unfilled, TooLarge):
+                return
+            entry = held
+        yield _Entry(entry)
 
 
 def _with_defaults(data: Mapping[str, Any], values: Mapping[str, Node], problems: list[Problem]) -> Iterator[_Entry]:
     """The configurations written one by one. Placeholders in the defaults that they take over have no value here."""
-    defaults = node(data.get("defaults", {}), ("defaults",))
+    defaults, room = node(data.get("defaults", {}), ("defaults",)), MOST_SIZE
     for place, raw in enumerate(_list(data.get("configurations"))):
         own = node(raw, ("configurations", place))
         if not isinstance(raw, Mapping):
@@ -289,6 +312,12 @@ def _with_defaults(data: Mapping[str, Any], values: Mapping[str, Node], problems
             continue
         try:
             held = filled(merged(defaults, escaped(own)), values)
+            room -= held.size if held else 0
+            if room < 0:
+                raise too_large(("defaults",))
+        except TooLarge as large:
+            problems.append(large.problem)
+            return
         except Unfilled as unfilled:
             name = shown(raw.get("name"))
             text = f"{unfilled.problem.text}; configuration {name} has no matrix: write the key there, or use a matrix"
