@@ -112,8 +112,9 @@ docs: examples build/docs-venv/done ## build a site from docs/ with example repo
 
 examples: $(EXAMPLES:%=build/examples/%/done)
 
-pictures: browser build/examples/laptop/done ## take the pictures of README and tutorial from the stored study
-	@$(BIN)/python website/pictures.py build/examples/laptop/report
+# Of README, tutorial and first page, from stored studies.
+pictures: browser $(addprefix build/examples/,laptop/done postgres-gcp-2026/done postgresbench-2026/done) ## take the pictures of the pages
+	@$(BIN)/python website/pictures.py build/examples
 
 simulate: setup-dev ## error rates of leaderboards, up to 4,000 studies per cell, added to those of earlier runs
 	@OPENBLAS_NUM_THREADS=1 PYTHONPATH=src:. nice $(BIN)/python -m bench.simulations $(SIMULATE)

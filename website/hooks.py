@@ -129,7 +129,7 @@ def on_page_markdown(markdown: str, page: Any, **_: Any) -> str:
     """Points links to sources at their pages, and says of each example where it is or how it is made."""
     source = _source_of(page.file.src_uri)
     text = _relinked(source, markdown, lambda _: None)
-    return _EXAMPLE.sub(lambda found: _example(found["name"]), text)
+    return _EXAMPLE.sub(lambda found: _example(found["name"], PurePosixPath(page.file.src_uri).parent), text)
 
 
 def on_post_page(output: str, page: Any, **_: Any) -> str:
@@ -143,9 +143,13 @@ def on_post_page(output: str, page: Any, **_: Any) -> str:
     return output
 
 
-def _example(name: str) -> str:
+def _example(name: str, here: PurePosixPath) -> str:
     if (EXAMPLES / name / "report" / "index.html").exists():
-        return f"[Open the report](reports/{name}/index.html){{ .md-button .md-button--primary }}"
+        report = relpath(f"reports/{name}", here)
+        return (
+            f"[Open the report]({report}/index.html){{ .md-button .md-button--primary }} "
+            f"[Download its data]({report}/bundle.zip){{ .md-button }}"
+        )
     return "*This site was built without this report.*"
 
 
