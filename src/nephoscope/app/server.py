@@ -1,4 +1,4 @@
-"""Serves reports of studies on loopback: only to this machine, and only to read."""
+"""Serves reports of studies on loopback: only to this user of this machine, and only to read."""
 
 import base64
 import hashlib
@@ -25,7 +25,7 @@ from typing_extensions import override
 
 from nephoscope.app.redraw import FIRST_PAGE
 from nephoscope.app.shelf import Shelf
-from nephoscope.machines.loopback import V4, V6, in_url, loopback
+from nephoscope.machines.loopback import V4, V6, in_url, loopback, user_of
 from nephoscope.machines.loopback import listening as listening_at
 from nephoscope.model.errors import EnvironmentProblem
 from nephoscope.model.text import visible
@@ -117,6 +117,9 @@ class Server(ThreadingHTTPServer):
         self.socket = listening
         self.shelf = shelf
         port = listening.getsockname()[1]
+        by_sudo = os.environ.get("SUDO_UID", "")
+        self.users = {0, os.getuid(), *map(int, filter(str.isdecimal, [by_sudo]))}
+        """Who is answered: other users of this machine need not be allowed to read the folders."""
         self.hosts = {*(f"{name}:{port}" for name in _NAMES), *(_NAMES if port == 80 else ())}
         self._free = threading.BoundedSemaphore(MAX_CONNECTIONS)
 
@@ -194,6 +197,8 @@ class _Handler(BaseHTTPRequestHandler):
         hosts = [host.lower() for host in self.headers.get_all("Host", [])]
         if len(hosts) != 1 or hosts[0] not in self.server.hosts:
             self._refuse(HTTPStatus.FORBIDDEN, "this server answers only to the names of this machine")
+        elif user_of(self.connection) not in {None, *self.server.users}:
+            self._refuse(HTTPStatus.FORBIDDEN, "this server answers only the user who started it")
         elif self.command not in _READING:
             self._refuse(HTTPStatus.METHOD_NOT_ALLOWED, "this server only reads", {"Allow": "GET, HEAD"})
         else:

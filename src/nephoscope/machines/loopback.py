@@ -1,7 +1,9 @@
 """The address at which this machine reaches itself: 127.0.0.1, or ::1 where there is no IPv4."""
 
 import socket
+import sys
 from functools import cache
+from pathlib import Path
 
 V4, V6 = "127.0.0.1", "::1"
 
@@ -31,6 +33,28 @@ def free_port(address: str) -> int:
     """One that nothing listens at now."""
     with listening(address) as listener:
         return int(listener.getsockname()[1])
+
+
+def user_of(connection: socket.socket) -> int | None:
+    """Whose process has the other end of a connection on this machine; None: the kernel does not tell."""
+    ours, theirs = (_in_table(*end[:2]) for end in (connection.getsockname(), connection.getpeername()))
+    for table in ("/proc/net/tcp", "/proc/net/tcp6"):  # the latter has IPv4 addresses, too, behind 24 digits
+        try:
+            lines = Path(table).read_text(encoding="ascii").splitlines()[1:]
+        except OSError:
+            continue
+        for line in lines:
+            local, remote, *_, user = line.split()[1:8]
+            if local.endswith(theirs) and remote.endswith(ours):
+                return int(user)
+    return None
+
+
+def _in_table(address: str, port: int) -> str:
+    """As proc(5) describes it: each four bytes as a number of this machine."""
+    packed = socket.inet_pton(socket.AF_INET6 if ":" in address else socket.AF_INET, address)
+    words = (int.from_bytes(packed[at : at + 4], sys.byteorder) for at in range(0, len(packed), 4))
+    return f"{''.join(f'{word:08X}' for word in words)}:{port:04X}"
 
 
 def in_url(address: str) -> str:

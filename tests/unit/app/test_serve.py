@@ -16,6 +16,7 @@ from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from nephoscope.app import redraw, server
+from nephoscope.machines.loopback import listening, loopback, user_of
 from nephoscope.report.parts import Page
 from nephoscope.store.folder import ResultsFolder
 from tests.support.command_line import nephoscope, start_nephoscope
@@ -91,6 +92,30 @@ def test_the_list_allows_its_own_style_and_nothing_else(served: Served) -> None:
         assert b"running; 1 of 4 trials ended: 3 planned, 1 done" in body
         assert b"There is no report yet; the run writes it when a block has ended." in body
         assert served.ask("/", method="HEAD")[:2] == (200, b"")
+
+
+ASK = """
+exec 3<>"/dev/tcp/127.0.0.1/$0" && printf 'GET %s HTTP/1.1\\r\\nHost: 127.0.0.1:%s\\r\\n\\r\\n' "$1" "$0" >&3 && cat <&3
+"""
+
+
+@pytest.mark.root
+@pytest.mark.parametrize(("user", "status"), [(0, 200), (65534, 403)])
+def test_another_user_of_this_machine_reads_nothing(served: Served, user: int, status: int) -> None:
+    trial = next((served.folder.path / "trials").glob("*/trial.json")).parent.name
+    argv = ["bash", "-c", ASK, str(served.port), f"/studies/1/trials/{trial}/trial.json"]
+    said = subprocess.run(argv, user=user, capture_output=True, check=True, cwd="/", timeout=60).stdout
+    assert said.startswith(b"HTTP/1.0 %d " % status), said
+    assert (b'"benchmark"' in said) is (status == 200)
+
+
+def test_the_other_end_of_a_connection_is_known() -> None:
+    with (
+        listening(loopback()) as listener,
+        socket.create_connection(listener.getsockname()[:2]) as one,
+        listener.accept()[0] as other,
+    ):
+        assert (user_of(other), user_of(one)) == (os.getuid(), os.getuid())
 
 
 @pytest.mark.parametrize("name", ["localhost", "LOCALHOST", "127.0.0.1", "[::1]"])
