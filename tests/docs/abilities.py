@@ -15,6 +15,7 @@ DATABASE_ABILITIES: Sequence[type] = (
     databases.HasFixtures,
     databases.HasLoadedBytes,
     databases.CanAttach,
+    databases.CanRestart,
     databases.HasSettings,
     databases.HasReplication,
     databases.HasUpkeep,

@@ -11,6 +11,10 @@ from nephoscope.model.events import Event
 from nephoscope.model.records import UNENCRYPTED, Evidence, Requirement, Verdict
 from nephoscope.model.words import counted
 
+_RESTARTING = ("kill", "restart")
+"""Kinds of fault after which a server has started anew, and its standbys have connected anew."""
+_STARTS = ("started", "settings read", "standbys", "run id of ", "CONFIG SET of ")
+"""Names of what says since when a server and its connections are up, and of what it counts since then."""
 _STOOD_STILL = 8
 """The load generator's own code for that."""
 
@@ -162,7 +166,8 @@ class DatabaseUnchanged:
     name = "database-unchanged"
     text = (
         "Rejects a trial during which the database restarted, changed its role or its version, read its settings again "
-        "or was given some, also such as were given back, or ran with a setting that is not the same at the end."
+        "or was given some, also such as were given back, or ran with a setting that is not the same at the end. A "
+        "start is exempt if the benchmark itself killed or restarted the server."
     )
 
     def __call__(self, evidence: Evidence) -> Verdict | None:
@@ -173,7 +178,15 @@ class DatabaseUnchanged:
         if after is None:
             return unknown(self.name, "its settings and start could not be queried after the trial")
         copies = {*(evidence.replication_before or ()), *(evidence.replication_after or ())}
-        seen = [{name: value for name, value in pairs.items() if name not in copies} for pairs in (before, after)]
+        restarted = any(fault.kind in _RESTARTING for fault in evidence.faults)
+        seen = [
+            {
+                name: value
+                for name, value in pairs.items()
+                if name not in copies and not (restarted and name.startswith(_STARTS))
+            }
+            for pairs in (before, after)
+        ]
         changed = _changed(*seen)
         return invalid(self.name, "; ".join(changed)) if changed else valid(self.name, "unchanged by the trial")
 

@@ -4,6 +4,7 @@ from collections.abc import Sequence
 
 from nephoscope.checks.base import Check
 from nephoscope.checks.expectations import EXPECTATIONS
+from nephoscope.checks.faults import FaultsConfirmed
 from nephoscope.checks.generator import GeneratorBound
 from nephoscope.checks.inside import CacheServed, EffectiveCpus, Throttled
 from nephoscope.checks.interference import ForeignLoad, SamplerCost
@@ -58,6 +59,7 @@ CHECKS: tuple[Check, ...] = (
     Counters(),
     Replication(),
     DatabaseUnchanged(),
+    FaultsConfirmed(),
     Audit(),
     RateKept(),
     PassRule(),

@@ -120,6 +120,7 @@ POLICIES: Mapping[str, Policy] = MappingProxyType(
         ),
         "consistency": Policy(Cause.WRONG, _WRONG_RESULT, "Check the database's log"),
         "counters": Policy(Cause.WRONG, _WRONG_RESULT, "Check the database's log"),
+        "faults-confirmed": Policy(Cause.OUTCOME, "a server that does not come back from a fault is a result"),
         "replication": Policy(Cause.WRONG, "a lost copy is a finding about the database", "Check the servers' logs"),
         "database-unchanged": Policy(
             Cause.SETTING,

@@ -1,12 +1,14 @@
 """The system under test, behind a small port; every extra ability is its own optional protocol."""
 
-from collections.abc import Mapping
+import signal
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Protocol, runtime_checkable
 
 from pydantic import Field
 
+from nephoscope.machines.remote import MachineHandle
 from nephoscope.model.frozen import Frozen
 from nephoscope.providers.base import Cluster
 from nephoscope.study.model import Database as DatabaseSettings
@@ -144,6 +146,35 @@ class HasPrograms(Protocol):
 
     server_programs: tuple[str, ...]
     """What the kernel calls them."""
+
+
+@dataclass(frozen=True)
+class Server:
+    """A server that nephoscope started. Its processes are those of its programs that work in its folder."""
+
+    machine: MachineHandle
+    folder: str
+    programs: tuple[str, ...]
+    """What the kernel calls them."""
+    ends_on: signal.Signals
+    """The signal on which it ends in order."""
+
+
+@runtime_checkable
+class CanRestart(Protocol):
+    """Runs servers of its own that may be ended and started again one by one."""
+
+    def servers(self, cluster: Cluster) -> Sequence[Server]:
+        """Those that run on a cluster: first the primary, or the first master. None: they are the user's own."""
+        ...
+
+    async def start_again(self, cluster: Cluster, server: Server) -> None:
+        """Starts one that has ended, at the same address with the same data, and waits until it answers.
+
+        Raises:
+            DatabaseFailed: it did not start.
+        """
+        ...
 
 
 @runtime_checkable

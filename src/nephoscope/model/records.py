@@ -353,12 +353,37 @@ class ResourceUse(Frozen):
     )
 
 
+FaultKind = Literal["kill", "pause", "restart"]
+
+
+class InflictedFault(Frozen):
+    """A fault that a benchmark inflicted on a server, by the clock of the load machine."""
+
+    kind: FaultKind
+    victim: str = Field(description="the server's machine")
+    begin_unix_ms: float = Field(description="just before it was applied")
+    lifted_unix_ms: float = Field(description="when its undoing began; of a restart, when the server was up again")
+    end_unix_ms: float = Field(description="when it was undone")
+    until_unix_ms: float | None = Field(
+        default=None, description="when the clients had their usual rate again; None: not known"
+    )
+    confirmed: bool = Field(description="the server's processes showed it")
+    undone: bool = Field(description="they showed that it was over")
+    problem: Sentence = Field(default=NO_SENTENCE, description="what went wrong; empty: nothing")
+
+    def covers(self, from_unix_ms: float, to_unix_ms: float) -> bool:
+        """Whether it was going on at some moment between these, or the clients had not their usual rate again."""
+        return self.begin_unix_ms < to_unix_ms and from_unix_ms < (self.until_unix_ms or self.end_unix_ms)
+
+
 class Observations(Frozen):
     """What a benchmark's output shows besides its numbers; input for the checks."""
 
     reads: list[Reads] = []
     cpu_phases: list[CpuPhase] = []
     work: list[Series] = Field(default=[], description="what was completed, in steps below a second")
+    faults: list[InflictedFault] = Field(default=[], description="in order of time")
+    faults_planned: int = Field(default=0, description="that there should be")
 
 
 class SearchEvidence(Frozen):
@@ -570,6 +595,8 @@ class Evidence(Frozen):
     steps: list[Series] = Field(default=[], description="the same of each step that led a search to `work`")
     reads: list[Reads] = []
     cpu_phases: list[CpuPhase] = []
+    faults: list[InflictedFault] = []
+    faults_planned: int = 0
 
 
 class BenchmarkUse(Frozen):

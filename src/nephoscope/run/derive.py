@@ -73,11 +73,12 @@ def derive(attempt: Attempt, intent: TrialIntent, benchmark: Benchmark) -> Deriv
         for number, step in enumerate(benchmark.steps(raw, parameters), 1)
         for series in work_of(step)
     ]
-    costs = server_costs_of(attempt, ended, telemetry.lines, raw)
     series = series_of(measurements, benchmark.metrics(parameters), getattr(parameters, "ramp_s", 0.0))
     evidence = _evidence(attempt, intent, benchmark, parameters, raw, telemetry)
     work = [*evidence.work, *work_of(ended)]
     evidence = evidence.model_copy(update={"series": series, "work": work, "steps": steps})
+    # A server that was started again counts anew.
+    costs = () if evidence.faults else server_costs_of(attempt, ended, telemetry.lines, raw)
     if evidence.cpu_phases and not series:
         evidence = evidence.model_copy(update={"work": cpu_time(evidence.telemetry, evidence.commands)})
     return Derived(

@@ -33,6 +33,7 @@ from tests.support.evidence import (
     series,
     telemetry,
 )
+from tests.support.faulted_load import fault
 
 LOAD = Facts(at_unix_ms=1, cpu_model="Xeon", cpus_online=8, cpus_allowed=8, memory_bytes=2 * GIB, busy_share=0)
 USUAL = MachineKind(facts={"cpu_model": "AMD EPYC 9454", "numa_nodes": "2"}, alike=3, machines=4)
@@ -134,6 +135,40 @@ def _database_cases() -> Iterator[tuple[str, dict[str, Any], str | None, str]]:
         copies = {"replication_before": {"standby b": "streaming"}, "replication_after": {"standby b": "catchup"}}
         yield "database-unchanged", {"database_before": known, "database_after": after, **copies}, verdict, words
     yield "database-unchanged", {}, None, ""
+    for kind, verdict in (("kill", "valid"), ("restart", "valid"), ("pause", "invalid")):
+        anew = {
+            "database_before": known,
+            "database_after": {**known, "started": "21:07"},
+            "faults": [fault(1, 2, kind)],
+        }
+        yield "database-unchanged", anew, verdict, "unchanged" if verdict == "valid" else "started: 21:00"
+    other = {"database_before": known, "database_after": {**known, "work_mem": "1GB"}, "faults": [fault(1, 2, "kill")]}
+    yield "database-unchanged", other, "invalid", "work_mem: not there before"
+
+
+def _fault_cases() -> Iterator[tuple[str, dict[str, Any], str | None, str]]:
+    """A pause from second 10 to 12 of machine db, and looks of the sampler."""
+    pause = fault(10, 12, victim="db")
+    for at_s, changes, verdict in (
+        (11, {}, "valid"),
+        (12.5, {}, "valid"),  # it covers a part of that second
+        (9, {}, "invalid"),
+        (14, {}, "invalid"),
+        (11, {"victim": "other"}, "invalid"),
+        (11, {"kind": "kill"}, "invalid"),
+    ):
+        looks = {"db": [sample(), sample(stopped_processes=3, at_unix_ms=1_000_000 + 1000 * at_s)]}
+        faults = [pause.model_copy(update=changes)]
+        yield "not-stopped", {"telemetry": looks, "faults": faults}, verdict, ""
+    unseen, stays = pause.model_copy(update={"confirmed": False}), pause.model_copy(update={"undone": False})
+    for faults, verdict, words in (
+        ([pause, pause], "valid", "2 faults seen and undone"),
+        ([pause], "unknown", "1 of 2 faults not inflicted"),
+        ([pause, unseen], "unknown", "pause on db was not seen there"),
+        ([stays, unseen], "invalid", "pause on db was not over afterwards"),
+    ):
+        yield "faults-confirmed", {"faults": faults, "faults_planned": 2}, verdict, words
+    yield "faults-confirmed", {}, None, ""
 
 
 def _connection_cases() -> Iterator[tuple[str, dict[str, Any], str | None, str]]:
@@ -245,6 +280,7 @@ CASES: list[tuple[str, dict[str, Any], str | None, str]] = [
     *_clock_cases(),
     *_replication_cases(),
     *_database_cases(),
+    *_fault_cases(),
     *_connection_cases(),
     ("memory", {}, "valid", "16.0 GiB of 16.0"),
     ("memory", {"facts_before": facts(memory_bytes=int(14.5 * GIB))}, "valid", "14.5"),

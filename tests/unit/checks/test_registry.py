@@ -25,6 +25,7 @@ from nephoscope.model.records import (
     VerdictKind,
 )
 from tests.support.evidence import evidence, facts, operations, sample, telemetry
+from tests.support.faulted_load import fault
 from tests.support.generated import STALE
 
 PAGE = Path(__file__).resolve().parents[3] / "docs" / "reference" / "checks.md"
@@ -106,6 +107,8 @@ def test_good_evidence_is_valid() -> None:
         replication_after={"standby db2": "streaming"},
         database_before={"fsync": "on"},
         database_after={"fsync": "on"},
+        faults=[fault(1, 2)],
+        faults_planned=1,
     )
     verdicts = run_checks(good)
     assert [verdict.check for verdict in verdicts] == [check.name for check in CHECKS]

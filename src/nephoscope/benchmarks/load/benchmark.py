@@ -212,7 +212,7 @@ class LoadBenchmark(Benchmark):
         if site.endpoint is None:
             raise DatabaseFailed(f"{self.name} needs a database, but the trial has none")
         spec = self.run_spec(site, site.endpoint, parameters)
-        completed = await self._drive(site, RUN, spec, parameters)
+        completed = await self.driven(site, RUN, spec, parameters)
         _require_measured(completed)
         await self._confirm(site, site.endpoint, completed.stdout, parameters)
 
@@ -243,17 +243,42 @@ class LoadBenchmark(Benchmark):
             OutputUnreadable: its output is damaged.
         """
         allowed = (contract.EXIT_RATE_NOT_KEPT, contract.EXIT_TOO_MANY_FAILED)
-        completed = await self._drive(site, name, spec, parameters, allowed=allowed)
+        completed = await self.driven(site, name, spec, parameters, allowed=allowed)
         return load_output.read(completed.stdout)
 
-    async def _drive(
-        self, site: Site, name: str, spec: LoadSpec, parameters: Any, allowed: tuple[int, ...] = ()
+    async def driven(
+        self,
+        site: Site,
+        name: str,
+        spec: LoadSpec,
+        parameters: Any,
+        *,
+        allowed: tuple[int, ...] = (),
+        on_interval: Callable[[contract.Interval], None] = lambda _: None,
     ) -> Completed:
+        """One measurement with whole output.
+
+        Args:
+            site: where.
+            name: of its raw output.
+            spec: the load.
+            parameters: of this benchmark.
+            allowed: exit codes besides 0 that are results.
+            on_interval: takes each interval as it ends.
+
+        Raises:
+            ToolFailed, TargetUnreachable, TargetLost: the load generator did not finish.
+        """
         if site.endpoint is None:
             raise DatabaseFailed(f"{self.name} needs a database, but the trial has none")
         check_s = self.fixture_bytes(parameters) / CHECK_BYTES_PER_S
         timeout_s = spec.ramp_s + spec.duration_s + GRACE_S + check_s
-        async with counting(site, site.endpoint, spec) as on_interval:
+        async with counting(site, site.endpoint, spec) as count:
+
+            def take(interval: contract.Interval) -> None:
+                count(interval)
+                on_interval(interval)
+
             completed = await shards.drive(
                 site,
                 name,
@@ -263,7 +288,7 @@ class LoadBenchmark(Benchmark):
                 # What a stop of the generator itself cost is for the checks.
                 allowed=(*allowed, contract.EXIT_STOOD_STILL),
                 complete=_COMPLETE,
-                on_interval=on_interval,
+                on_interval=take,
             )
         if completed.exit_code not in _COMPLETE:
             raise _failure(completed)

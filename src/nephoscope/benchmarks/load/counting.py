@@ -33,9 +33,12 @@ class Look(Frozen):
 
 @asynccontextmanager
 async def counting(site: Site, endpoint: Endpoint, spec: LoadSpec) -> AsyncIterator[Callable[[Interval], None]]:
-    """Gives what takes the intervals of a load as they end. A look that fails leaves nothing: costs are extra."""
+    """Gives what takes the intervals of a load as they end. A look that fails leaves nothing: costs are extra.
+
+    A server that is started again, or another one in its place, counts anew: with `failover` nothing is looked at.
+    """
     counter = site.database
-    if counter is None or not isinstance(counter, HasCounters):
+    if counter is None or spec.failover or not isinstance(counter, HasCounters):
         yield lambda _: None
         return
     looks: list[asyncio.Task[None]] = []

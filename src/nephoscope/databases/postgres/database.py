@@ -7,8 +7,10 @@ same state.
 """
 
 import hashlib
-from collections.abc import Callable, Mapping
+import signal
+from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
+from functools import partial
 from pathlib import Path
 from types import MappingProxyType
 from urllib.parse import urlsplit, urlunsplit
@@ -34,6 +36,7 @@ from nephoscope.databases.asking import (
 )
 from nephoscope.databases.base import (
     CanAttach,
+    CanRestart,
     Database,
     Endpoint,
     HasCounters,
@@ -45,6 +48,7 @@ from nephoscope.databases.base import (
     HasSettings,
     HasUpkeep,
     NeedsRoomHere,
+    Server,
     Upkeep,
 )
 from nephoscope.databases.made import COPY, DATA_SET
@@ -107,6 +111,7 @@ class PostgresDatabase(
     Database,
     HasFixtures,
     CanAttach,
+    CanRestart,
     HasUpkeep,
     HasPrograms,
     HasCounters,
@@ -134,6 +139,8 @@ class PostgresDatabase(
         """By cluster: a primary with standbys."""
         self._users: dict[str, Endpoint] = {}
         """By cluster: a user's own server that has been reached."""
+        self._started: dict[str, tuple[Endpoint, Path]] = {}
+        """By cluster: our own server, with its log."""
         self._of_sessions: dict[str, Mapping[str, str]] = {}
         """By cluster: settings for the databases of trials on a user's own server."""
 
@@ -160,11 +167,16 @@ class PostgresDatabase(
         forced = {"listen_addresses": machine.address, "unix_socket_directories": ""}
         for name, value in {**_options(settings), **forced}.items():
             argv += ["-c", f"{name}={value}"]
-        background = await machine.remote.start(as_server_user(argv), log=log)
-        self._running[cluster.key] = server = _Server((background,), folder)
+
+        async def launch() -> Background:
+            await end_predecessors(folder)
+            return await machine.remote.start(as_server_user(argv), log=log)
+
+        self._running[cluster.key] = server = _Server((await launch(),), folder, launch)
         password = folder.password.read_text(encoding="utf-8").strip()
         endpoint = _of_ours(machine.address, port, password, binaries.origin)
         version = await self._wait_until_up(cluster, endpoint, server, log)
+        self._started[cluster.key] = endpoint, log
         return _checked(replace(endpoint, version=version), settings)
 
     # HasServer
@@ -172,6 +184,29 @@ class PostgresDatabase(
     def server_here(self, settings: DatabaseSettings) -> str:
         """See `HasServer.server_here`."""
         return self._find(settings.version).path("postgres")
+
+    # CanRestart
+
+    @override
+    def servers(self, cluster: Cluster) -> Sequence[Server]:
+        """The primary alone."""
+        if self._running[cluster.key].launch is None:
+            return ()
+        machine = cluster.database[0]
+        folder = self._running[cluster.key].folder
+        data = str(folder.data) if folder is not None else postgres_remote.data_of(machine)
+        return (Server(machine, data, self.server_programs, ends_on=signal.SIGINT),)
+
+    @override
+    async def start_again(self, cluster: Cluster, server: Server) -> None:
+        running, (endpoint, log) = self._running[cluster.key], self._started[cluster.key]
+        if running.launch is None:
+            raise DatabaseFailed(f"nephoscope does not know how the server of {cluster.key} was started")
+        primary, *others = running.processes
+        await primary.stop(signal=signal.SIGINT, timeout_s=STOP_TIMEOUT_S)
+        again = replace(running, processes=(await running.launch(), *others))
+        self._running[cluster.key] = again
+        await self._wait_until_up(cluster, endpoint, again, log)
 
     # CanAttach
 
@@ -330,11 +365,13 @@ class PostgresDatabase(
         here = self._programs_here()
         options = _options(settings)
         started = await postgres_remote.start_primary(cluster, here, settings.version, options, log)
-        self._running[cluster.key] = server = _Server(started.processes, None)
+        launch = partial(postgres_remote.launch_again, cluster, started, options, log)
+        self._running[cluster.key] = server = _Server(started.processes, None, launch)
         endpoint = _elsewhere(cluster, started, here)
         version = await self._wait_until_up(cluster, endpoint, server, log)
+        self._started[cluster.key] = endpoint, log
         started = await postgres_remote.add_standbys(cluster, started, options, log)
-        self._running[cluster.key] = _Server(started.processes, None)
+        self._running[cluster.key] = replace(server, processes=started.processes)
 
         async def without_stream() -> dict[str, str]:
             return await postgres_remote.without_stream(
@@ -344,7 +381,7 @@ class PostgresDatabase(
         missing = await without_stream()
         if missing:  # the primary may no longer have the log that they lack
             started = await postgres_remote.make_anew(cluster, started, missing, options, log)
-            self._running[cluster.key] = _Server(started.processes, None)
+            self._running[cluster.key] = replace(server, processes=started.processes)
             missing = await without_stream()
         if missing:
             raise DatabaseFailed(
@@ -475,6 +512,8 @@ class _Server:
     processes: tuple[Background, ...]
     folder: ServerFolder | None
     """None: on another machine, which is deleted or on which all of our jobs end."""
+    launch: Callable[[], Awaitable[Background]] | None = None
+    """Starts the primary once more; None: nobody knows how it was started."""
 
 
 _FIXTURE = (

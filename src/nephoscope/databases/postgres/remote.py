@@ -152,14 +152,28 @@ async def start_primary(
         raise DatabaseFailed(f"PostgreSQL differs between the machines: {found}")
     machine, own = cluster.database[0], programs[0]
     standbys = tuple(one.name for one in cluster.database[1:])
-    names = ", ".join(f'"{name}"' for name in standbys)
-    waiting = {"synchronous_standby_names": f"ANY 1 ({names})"} if standbys else {}
-    kept = FOR_STANDBYS if standbys else {}
     identity = f"primary of PostgreSQL {major_version(own.version)}"
     password = await _prepared(machine, _access(cluster), identity, _initdb(machine, own), secrets.token_urlsafe(24))
     generation = await _generation(cluster)
-    process = await _launched(machine, own, {**kept, **settings, **waiting}, log)
-    return Started((process,), password, programs, standbys, generation)
+    started = Started((), password, programs, standbys, generation)
+    return replace(started, processes=(await _launched_primary(cluster, started, settings, log),))
+
+
+async def launch_again(cluster: Cluster, started: Started, settings: Mapping[str, str], log: Path) -> Background:
+    """Starts a primary that has ended; it may not answer yet.
+
+    If it was killed, it left a file with its process id, which may be another process's by now.
+    """
+    forget = ["rm", "-f", f"{data_of(cluster.database[0])}/postmaster.pid"]
+    (await cluster.database[0].remote.execute(Command(forget, timeout_s=_LOOK_TIMEOUT_S, pinned=False))).require()
+    return await _launched_primary(cluster, started, settings, log)
+
+
+async def _launched_primary(cluster: Cluster, started: Started, settings: Mapping[str, str], log: Path) -> Background:
+    names = ", ".join(f'"{name}"' for name in started.standbys)
+    waiting = {"synchronous_standby_names": f"ANY 1 ({names})"} if started.standbys else {}
+    kept = FOR_STANDBYS if started.standbys else {}
+    return await _launched(cluster.database[0], started.programs[0], {**kept, **settings, **waiting}, log)
 
 
 async def add_standbys(cluster: Cluster, primary: Started, settings: Mapping[str, str], log: Path) -> Started:
@@ -323,6 +337,11 @@ async def _launched(machine: MachineHandle, programs: Programs, settings: Mappin
     options = [part for name, value in {**settings, **own}.items() for part in ("-c", f"{name}={value}")]
     argv = programs.as_user("postgres", "-D", f"{_root(machine)}/data", *options)
     return await machine.remote.start(argv, log=log)
+
+
+def data_of(machine: MachineHandle) -> str:
+    """Where a server's data are on its machine."""
+    return f"{_root(machine)}/data"
 
 
 def _root(machine: MachineHandle) -> str:

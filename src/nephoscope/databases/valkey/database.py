@@ -20,6 +20,7 @@ from typing_extensions import override
 
 from nephoscope.databases import upkeep
 from nephoscope.databases.base import (
+    CanRestart,
     Database,
     Endpoint,
     HasCounters,
@@ -28,6 +29,7 @@ from nephoscope.databases.base import (
     HasReplication,
     HasSettings,
     HasUpkeep,
+    Server,
     Upkeep,
 )
 from nephoscope.databases.programs import execute, until_up, write_secret
@@ -73,7 +75,9 @@ class _Server:
         return _folder(self.machine)
 
 
-class ValkeyDatabase(Database, HasFixtures, HasUpkeep, HasPrograms, HasCounters, HasReplication, HasSettings):
+class ValkeyDatabase(
+    Database, HasFixtures, CanRestart, HasUpkeep, HasPrograms, HasCounters, HasReplication, HasSettings
+):
     """See the module's text. One instance serves one study."""
 
     name = "valkey"
@@ -130,6 +134,25 @@ class ValkeyDatabase(Database, HasFixtures, HasUpkeep, HasPrograms, HasCounters,
                 raise lost
         if not all(ended):
             raise DatabaseFailed(f"Valkey did not stop within {STOP_TIMEOUT_S:.0f} s and was killed")
+
+    # CanRestart
+
+    @override
+    def servers(self, cluster: Cluster) -> Sequence[Server]:
+        return [
+            Server(one.machine, one.folder, self.server_programs, ends_on=signal.SIGTERM)
+            for one in self._running[cluster.key]
+        ]
+
+    @override
+    async def start_again(self, cluster: Cluster, server: Server) -> None:
+        """With what its append-only file holds."""
+        running = self._running[cluster.key]
+        (place,) = (at for at, one in enumerate(running) if one.machine.name == server.machine.name)
+        ended = running.pop(place)
+        await _stop(ended)
+        await self._launch(cluster, ended.machine, ended.program, ended.endpoint, ended.log, again=True)
+        running.insert(place, running.pop())
 
     # HasReplication
 

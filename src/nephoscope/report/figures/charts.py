@@ -195,14 +195,16 @@ def latency(
     return finished(alt.layer(*layers), row_height * max(1, len(configurations)) + 46, rows=rows)
 
 
-def series(valid: Rows, excluded: Rows, domain: tuple[float, float], colour: str, axis: str) -> Spec:
-    """A faint line per trial; dashed for excluded trials."""
+def series(valid: Rows, excluded: Rows, domain: tuple[float, float], colour: str, axis: str, shaded: Rows = ()) -> Spec:
+    """A faint line per trial; dashed for excluded trials. `shaded`: times of faults, from `s` to `end`."""
+    times = alt.Chart(data("shaded")).encode(x=alt.X("s:Q"), x2=alt.X2("end:Q"), tooltip=tip("trial", "s:Q", "end:Q"))
     solid: dict[str, Any] = {"strokeWidth": 1.2, "opacity": 0.5, "color": colour}
     layers = [
+        *([times.mark_rect(color="var(--band)", opacity=0.5)] if shaded else []),
         *([_lines("valid", domain, axis).mark_line(**solid)] if valid else []),
         *([_lines("excluded", domain, axis).mark_line(**EXCLUDED_LINE)] if excluded else []),
     ]
-    return finished(alt.layer(*layers), 210, valid=valid, excluded=excluded)
+    return finished(alt.layer(*layers), 210, valid=valid, excluded=excluded, shaded=shaded)
 
 
 def _lines(rows: str, domain: tuple[float, float], axis: str) -> alt.Chart:

@@ -46,6 +46,9 @@ POINT = "point."
 """Prefix of the metrics that have a value for each point of a search."""
 LIMIT = "limit."
 """Prefix of the metrics that hold the limits of a rule; they are not measured."""
+OF_OUTAGE = "outage."
+"""Prefix of the metrics that have a value for each fault."""
+LASTED = f"{OF_OUTAGE}lasted"
 OFFERED, ACHIEVED, PASSED = "point.offered_per_s", "point.achieved_per_s", "point.passed"
 FAILING = "lowest_failing_load_per_s"
 _RESPONSE = re.compile(r"point\.(?P<operation>.+)\.response_(?P<which>\w+)")
@@ -55,8 +58,8 @@ Point = dict[str, float | bool | str]
 
 
 def is_of_curve(metric: Metric) -> bool:
-    """True for a metric of single points, which is not a series of seconds."""
-    return metric.name.startswith(POINT)
+    """True for a metric of single points or single faults, which is not a series of seconds."""
+    return metric.name.startswith((POINT, OF_OUTAGE))
 
 
 def curve_figures(book: Book, row: BenchmarkRow) -> list[Figure]:

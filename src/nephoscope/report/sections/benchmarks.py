@@ -15,7 +15,7 @@ from nephoscope.report.figures.growth import growth_figures
 from nephoscope.report.figures.latency import latency_figures
 from nephoscope.report.figures.network import has_ranges
 from nephoscope.report.figures.results import courses
-from nephoscope.report.figures.searches import curve_figures, is_of_curve, pass_figures, points_of
+from nephoscope.report.figures.searches import LASTED, curve_figures, is_of_curve, pass_figures, points_of
 from nephoscope.report.figures.spec import axis_note
 from nephoscope.report.figures.warehouses import warehouse_figures
 from nephoscope.report.parts import (
@@ -251,20 +251,21 @@ def _series(book: Book, row: BenchmarkRow, metric: Metric) -> Figure | None:
     every = -(-len(values) // MAX_SERIES_POINTS)
     names = [name for name in lookup.configurations if any(value.configuration == name for value in values)]
     domain = (min(0.0, *(scale.value(v.value) for v in values)), max(scale.value(v.value) for v in values))
-    drawn = []
+    drawn, faults = [], _fault_times(lookup, row)
     for name in names:
         mine = [value for value in values if value.configuration == name]
         colour = theme.colour(lookup.configurations.index(name), len(lookup.configurations))
         alt = f"Lines of {metric_title(metric)} by second for {name}, one per trial."
         valid, excluded = (_series_points(mine, scale, every, counts=counts) for counts in (True, False))
-        drawn.append((name, alt, charts.series(valid, excluded, domain, colour, unit_text(scale))))
+        shaded = [one for one in faults if one["configuration"] == name]
+        drawn.append((name, alt, charts.series(valid, excluded, domain, colour, unit_text(scale), shaded)))
     thinned = f" Only one second in {every} is drawn." if every > 1 else ""
     better = direction_arrow(metric.direction).strip("→← ")
     return book.figure(
         f"{metric_title(metric)}, second by second",
         f"{unit_text(scale)}, {better}",
         "One line per trial. All panels have the same vertical axis, which starts at zero. "
-        f"Seconds within a trial are not replicates.{thinned}",
+        f"Seconds within a trial are not replicates.{thinned}{_SHADED if faults else ''}",
         drawn,
         key=[
             *([KeyEntry("─", "var(--ink)", "valid trial")] if any(value.valid for value in values) else []),
@@ -275,6 +276,18 @@ def _series(book: Book, row: BenchmarkRow, metric: Metric) -> Figure | None:
         ),
         columns=min(3, len(names)),
     )
+
+
+_SHADED = " Shaded: from just before a fault until it was undone."
+
+
+def _fault_times(lookup: Lookup, row: BenchmarkRow) -> list[dict[str, Any]]:
+    """When each fault began and was undone; none: the benchmark inflicts none."""
+    return [
+        {"configuration": one.configuration, "trial": one.trial, "s": one.at_s, "end": one.at_s + one.value}
+        for one in lookup.series.get((row.benchmark, LASTED), [])
+        if one.at_s is not None
+    ]
 
 
 def _series_points(

@@ -1,5 +1,6 @@
 """The sections of evidence.html that are tables of rows, each as the analysis stores it."""
 
+from nephoscope.analysis.faults import FaultRow
 from nephoscope.analysis.lookup import best_first, headlines
 from nephoscope.model.delivered_rows import DeliveredRow, StealRow
 from nephoscope.model.price_rows import CostRow, TransferRow
@@ -185,6 +186,13 @@ def of_benchmark(book: Book, row: BenchmarkRow) -> Tables:
     study, name = book.lookup.study, row.benchmark
     most = min(MAX_METRIC_ROWS, MAX_METRIC_ROWS_IN_ALL // len(study.benchmarks))
     return _made(
+        table_of(
+            book,
+            [one for one in study[FaultRow] if one.benchmark == name],
+            by=("benchmark", "fault"),
+            of=name,
+            file="faults.csv",
+        ),
         table_of(book, [bound for bound in study[BoundRow] if bound.benchmark == name], by=("benchmark",), of=name),
         table_of(book, [error for error in study[ErrorRow] if error.benchmark == name], by=("benchmark",), of=name),
         table_of(

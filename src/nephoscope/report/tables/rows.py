@@ -47,6 +47,7 @@ CAPTIONS: Mapping[str, str] = {
     "CostRow": "Costs of a month",
     "DeliveredRow": "Medians with disturbed trials and without them",
     "ErrorRow": "Errors",
+    "FaultRow": "Faults",
     "FamilyComparison": "Families of machine types",
     "GateRow": "Medians that the checks changed",
     "Insight": "Sentences and their trials",
