@@ -9,12 +9,13 @@ from nephoscope.analysis.renamed import names_of_trials, trials
 from nephoscope.analysis.statistics import statistics
 from nephoscope.analysis.table import Workings
 from nephoscope.model.rows import BenchmarkRow, Statistic, TrialRow
-from nephoscope.model.standing import PublicResult, Standing, StandingRow
+from nephoscope.model.standing import MemoryStanding, PublicMemory, PublicResult, Standing, StandingRow
 from nephoscope.model.words import counted, enumeration
-from nephoscope.prices.catalogue.measured import LICENCE, METHOD, SOURCE, STRESSOR, public_results
+from nephoscope.prices.catalogue.measured import LICENCE, METHOD, SOURCE, STRESSOR, public_memory, public_results
 
 NEAREST = 3
 _USES, _METRIC = "stress-ng", "bogo_ops_per_s"
+_MEMORY_METRIC = "read-multi.bandwidth"
 _VERSION = re.compile(r"\d+\.\d+\.\d+")
 _ASK = f'`uses = "{_USES}"` with `parameters = {{ stressor = "{STRESSOR}", method = "{METHOD}" }}`'
 Versions = Mapping[str, Mapping[str, str]]
@@ -84,6 +85,39 @@ def standing_of(
     )
 
 
+def memory_standing(
+    statistics: Sequence[Statistic], online: Mapping[str, int | None], read_public: Callable[[], Sequence[PublicMemory]]
+) -> list[MemoryStanding]:
+    """Whole machines among public results by what their CPUs together read from memory, the fastest CPU first.
+
+    The two programs are not one: both read working sets larger than the caches by all CPUs, where memory is the limit.
+    """
+    whole = [
+        one
+        for one in statistics
+        if one.metric == _MEMORY_METRIC and not one.per_cpu and one.cpus and one.cpus == online.get(one.configuration)
+    ]
+    public = read_public() if whole else ()
+    return [
+        MemoryStanding(
+            configuration=one.configuration,
+            cpus=one.cpus,
+            read_bytes_per_s=one.median,
+            slower_per_vcpu=sum(other.read_bytes_per_s / other.vcpus < one.median / one.cpus for other in public),
+            among=len(public),
+            versions=sorted({other.version for other in public}),
+            nearest=[
+                other.type
+                for other in sorted(
+                    public, key=lambda other: (abs(other.read_bytes_per_s / one.median - 1), other.type)
+                )
+            ][:NEAREST],
+        )
+        for one in sorted(whole, key=lambda one: (-one.median / (one.cpus or 1), one.configuration))
+        if one.cpus and public
+    ]
+
+
 def _is_comparable(row: BenchmarkRow) -> bool:
     given = row.parameters
     every_cpu = given.get("workers", "cpus") == "cpus"
@@ -144,7 +178,8 @@ def standing(of: Workings) -> Standing:
     """The study's machines among the public results that ship."""
     inputs = of.inputs
     versions, cpus_online = inputs.versions_of_trials, of(_online)
-    return standing_of(inputs.benchmarks, of(trials), of(statistics), versions, public_results, cpus_online)
+    found = standing_of(inputs.benchmarks, of(trials), of(statistics), versions, public_results, cpus_online)
+    return found.model_copy(update={"memory": memory_standing(of(statistics), cpus_online, public_memory)})
 
 
 def _online(of: Workings) -> dict[str, int | None]:

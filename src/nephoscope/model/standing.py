@@ -27,6 +27,29 @@ class PublicResult(Frozen):
         return self.one_worker_per_s if alone else self.per_vcpu_per_s
 
 
+class PublicMemory(Frozen):
+    """The memory of one machine type as somebody else measured it, once, on one machine."""
+
+    provider: str
+    type: str
+    vcpus: int
+    read_bytes_per_s: float = Field(description="by all vCPUs together, in the largest working set")
+    version: str = Field(description="of membench")
+    date: str
+
+
+class MemoryStanding(Frozen):
+    """The memory of one configuration of the study among public results of another program."""
+
+    configuration: str
+    cpus: int
+    read_bytes_per_s: float = Field(description="by all CPUs together: median of the trials")
+    slower_per_vcpu: int = Field(description="types that read less for each vCPU")
+    among: int = Field(description="types")
+    versions: list[str] = Field(description="of membench")
+    nearest: list[str] = Field(description="types that together read about as much, the nearest first")
+
+
 class StandingRow(Frozen):
     """One configuration of the study among public results."""
 
@@ -60,4 +83,5 @@ class Standing(Frozen):
     then: Sentence = Field(
         default=NO_SENTENCE, description="what whoever ran the study can do about that, as a sentence"
     )
+    memory: list[MemoryStanding] = Field(default=[], description="of machines whose memory was measured by all CPUs")
     is_asked: bool = Field(default=False, description="the study ran the stressor and method of the public results")

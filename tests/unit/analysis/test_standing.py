@@ -7,8 +7,9 @@ import pytest
 from scripts.public_cpu_results import results_of
 
 from nephoscope.analysis.inputs import StudyInputs
-from nephoscope.analysis.standing import standing_of
+from nephoscope.analysis.standing import memory_standing, standing_of
 from nephoscope.benchmarks.cpu.stress_ng import StressNg, StressNgParameters
+from nephoscope.benchmarks.memory.memory import Memory, MemoryParameters
 from nephoscope.importers.imported import ImportedTrial, machine
 from nephoscope.importers.spare_cores.words import cores_measurements, of_cores
 from nephoscope.insights.registry import analyse
@@ -17,12 +18,13 @@ from nephoscope.model.records import Verdict, VerdictKind
 from nephoscope.model.rows import BenchmarkRow, MeasurementRow, TrialRow
 from nephoscope.model.subjects import Subject
 from nephoscope.prices.catalogue.index import architectures
-from nephoscope.prices.catalogue.measured import public_results
+from nephoscope.prices.catalogue.measured import public_memory, public_results
 from nephoscope.report.files import report_files
 from tests.unit.analysis.study_builder import inputs, observed, rows
 
 DIV16 = {"stressor": "cpu", "method": "div16", "duration_s": 10}
 METRIC = StressNg().metrics(StressNgParameters())[0]
+LIKE_N2 = next(one.read_bytes_per_s for one in public_memory() if one.type == "n2-standard-8")
 KNOWN = "stress-ng, version 0.17.08 (gcc 12.2.0, x86_64 Linux 6.1.0)"
 
 
@@ -60,6 +62,28 @@ def analysed_rows(
     )
     ran = {row.trial: {"stress-ng": (versions or {}).get(row.configuration, KNOWN)} for row in trials}
     return analyse(replace(asked, benchmarks=[benchmark], versions_of_trials=ran))
+
+
+def with_memory(online: int) -> AnalysedStudy:
+    """A machine that reads as much as n2-standard-8, and one of which half the CPUs were measured."""
+    trials, measurements = rows(
+        {"like-n2": [LIKE_N2] * 6, "half": [1e9] * 6},
+        benchmark="memory",
+        subject=Subject.MEMORY,
+        metric=next(one for one in Memory().metrics(MemoryParameters()) if one.name == "read-multi.bandwidth"),
+        cpus={"like-n2": 8, "half": 4},
+    )
+    machines = [observed(row, cpus_online=online) for row in trials]
+    return analyse(inputs((trials, measurements), machines=machines))
+
+
+def test_memory_is_placed_where_all_cpus_read_it() -> None:
+    (one,) = with_memory(8).standing.memory
+    assert (one.configuration, one.nearest[0], one.versions) == ("like-n2", "n2-standard-8", ["1.2.1", "1.2.2"])
+    assert one.slower_per_vcpu == sum(row.read_bytes_per_s / row.vcpus < LIKE_N2 / 8 for row in public_memory())
+    assert one.among == len(public_memory()) == 158
+    assert with_memory(16).standing.memory == []
+    assert memory_standing([], {}, public_memory) == []
 
 
 def test_machines_are_placed_among_results_of_the_same_version() -> None:

@@ -13,7 +13,7 @@ from nephoscope.insights.standing import sentence
 from nephoscope.model.analysed import AnalysedStudy
 from nephoscope.model.errors import EnvironmentProblem, InputError
 from nephoscope.store.folder import ResultsFolder
-from tests.unit.analysis.test_standing import KNOWN, analysed
+from tests.unit.analysis.test_standing import KNOWN, analysed, with_memory
 
 
 @pytest.fixture(autouse=True)
@@ -44,6 +44,15 @@ def test_it_prints_where_machines_stand_with_source_and_licence(monkeypatch: pyt
     assert sentence(ran(KNOWN).standing) in said.replace("\n", " ")
     assert "Among 1,871 machine types" in said
     assert "CC BY-SA 4.0" in said
+
+
+def test_memory_alone_places_a_machine_of_any_version_of_stress_ng(monkeypatch: pytest.MonkeyPatch) -> None:
+    done = place(monkeypatch, with_memory(8))
+    assert done.exit_code == 0, done.output
+    said = " ".join((done.stdout + done.stderr).split())
+    assert "n2-standard-8" in said
+    assert "beside what membench 1.2.1 and 1.2.2 read on 158 machine types of Google Cloud" in said
+    assert "Not placed by CPU: the study has no benchmark stress-ng" in said
 
 
 def test_scripts_notice_that_nothing_can_be_placed(monkeypatch: pytest.MonkeyPatch) -> None:

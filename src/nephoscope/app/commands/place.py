@@ -7,11 +7,13 @@ import typer
 from nephoscope.app.commands.options import RESULTS, AsJson, Folder, add_command
 from nephoscope.app.console import print_answer, print_json, say
 from nephoscope.model.errors import EnvironmentProblem, InputError
-from nephoscope.model.words import counted
+from nephoscope.model.numbers import quantity
+from nephoscope.model.words import counted, enumeration
 
 if TYPE_CHECKING:
     from nephoscope.model.standing import Standing
 
+_OF_MEMORY = ("machine", "CPUs", "memory read per CPU", "faster than", "all CPUs read about as much as")
 _HEADERS = ("machine", "CPUs", "per CPU", "faster than", "all CPUs are as fast as")
 
 
@@ -21,10 +23,10 @@ def register(app: typer.Typer) -> None:
 
 
 def place(folder: Folder, as_json: AsJson = False) -> None:
-    """Show where the measured machines stand among 2,000 cloud types, by public CPU results. Uses no network.
+    """Show where the measured machines stand among 2,000 cloud types, by public results. Uses no network.
 
-    Exit code 3: no machine ran the version of stress-ng that the public results are of. Exit code 2: the study has no
-    benchmark that can be compared with them.
+    Exit code 3: no machine ran the version of stress-ng that the public results are of, nor the benchmark memory. Exit
+    code 2: the study has no benchmark that can be compared with them.
     """
     from nephoscope.app.stages import evaluation
     from nephoscope.insights.standing import sentence
@@ -36,6 +38,17 @@ def place(folder: Folder, as_json: AsJson = False) -> None:
         _require_placed(found)
         return
     _require_placed(found)
+    if found.memory:
+        print_answer(_OF_MEMORY, _memory_cells(found))
+        one = found.memory[0]
+        say(
+            f"Memory read by all CPUs, beside what membench {enumeration(one.versions)} read on "
+            f"{counted(one.among, 'machine type')} of Google Cloud, each measured once: another program, so that "
+            f"differences of some percent mean nothing. {found.source}, {found.licence}."
+        )
+    if not found.rows:
+        say(f"Not placed by CPU: {found.why_not}")
+        return
     print_answer(_HEADERS, _cells(found))
     say(sentence(found))
     if found.why_not:
@@ -53,10 +66,23 @@ def _require_placed(found: "Standing") -> None:
     Raises:
         InputError, EnvironmentProblem: nothing can be placed.
     """
-    if found.rows:
+    if found.rows or found.memory:
         return
     failure = EnvironmentProblem if found.is_asked else InputError
     raise failure(f"nothing can be placed: {found.why_not}", hint=str(found.then).removesuffix("."))
+
+
+def _memory_cells(found: "Standing") -> list[tuple[str, ...]]:
+    return [
+        (
+            row.configuration,
+            f"{row.cpus}",
+            quantity(row.read_bytes_per_s / row.cpus, "B/s"),
+            f"{row.slower_per_vcpu / row.among:.0%} of types",
+            ", ".join(row.nearest),
+        )
+        for row in found.memory
+    ]
 
 
 def _cells(found: "Standing") -> list[tuple[str, ...]]:
