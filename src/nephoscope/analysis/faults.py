@@ -25,7 +25,7 @@ class FaultRow(Frozen):
     configuration: str
     fault: str = Field(description="kill, pause or restart")
     faults: int = Field(description="of valid trials")
-    trials: int = Field(description="that they are of")
+    trials: list[str] = Field(description="that they are of")
     longest_outage_s: float | None = Field(description="that any client saw; none: it did not end in most of them")
     longest_outage_low_s: float = Field(description="of the interval of order statistics")
     longest_outage_high_s: float | None = Field(description="of that interval; none: it is not known")
@@ -39,7 +39,7 @@ class FaultRow(Frozen):
     response_p99_ratio: float | None = Field(description="to the baseline's")
     trials_with_loss: int = Field(description="trials in which acknowledged writes were lost")
     writes_lost: int = Field(description="in all of them")
-    loss_share_at_most: float | None = Field(
+    losing_at_most_share: float | None = Field(
         description="of faults that lose a write: the upper 95 % limit where none did, about 3 / faults"
     )
 
@@ -74,7 +74,7 @@ def _row(benchmark: str, configuration: str, kind: str, found: Sequence[tuple[Me
         configuration=configuration,
         fault=kind,
         faults=len(longest),
-        trials=len({row.trial for row, _ in found}),
+        trials=sorted({row.trial for row, _ in found}),
         longest_outage_low_s=interval.low,
         longest_outage_high_s=_known(interval.high, longest),
         coverage=interval.coverage,
@@ -82,7 +82,7 @@ def _row(benchmark: str, configuration: str, kind: str, found: Sequence[tuple[Me
         **{f"{name}_s": _median(of(name)) for name in times},
         trials_with_loss=with_loss,
         writes_lost=round(sum(lost)),
-        loss_share_at_most=None if with_loss else proportion_interval(0, len(longest), _ONE_SIDED)[1],
+        losing_at_most_share=None if with_loss else proportion_interval(0, len(longest), _ONE_SIDED)[1],
     )
 
 

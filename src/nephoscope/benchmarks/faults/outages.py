@@ -33,8 +33,7 @@ class FaultedLoad:
     def effects(self) -> tuple["Effect", ...]:
         """What each fault did, until the baseline of the next begins or the load ends."""
         begins = [self._load_s(fault.begin_unix_ms) for fault in self.faults]
-        last = self.output.intervals[-1].end_s if self.output.intervals else 0.0
-        ends = [*(begin - self.baseline_s for begin in begins[1:]), last]
+        ends = [*(begin - self.baseline_s for begin in begins[1:]), *(one.end_s for one in self.output.intervals[-1:])]
         return tuple(
             Effect(
                 self.output,
@@ -44,7 +43,7 @@ class FaultedLoad:
                 end,
                 self.baseline_s,
             )
-            for fault, begin, end in zip(self.faults, begins, ends, strict=True)
+            for fault, begin, end in zip(self.faults, begins, ends, strict=False)  # without faults there are ends
         )
 
     @property

@@ -189,7 +189,7 @@ def of_benchmark(book: Book, row: BenchmarkRow) -> Tables:
         table_of(
             book,
             [one for one in study[FaultRow] if one.benchmark == name],
-            by=("benchmark", "fault"),
+            by=("benchmark",),
             of=name,
             file="faults.csv",
         ),

@@ -61,11 +61,29 @@ def test_a_fault_without_effect_costs_nothing() -> None:
     assert effect.p99_ratio == 1
 
 
+def test_a_trial_whose_faults_did_not_happen_is_read_and_says_so() -> None:
+    raw = {"load-run.stdout": faulted(20, [])}
+    values = {row.metric: row.value for row in Adversity().parse(raw, PARAMETERS) if row.at_s is None}
+    assert values["operations_per_s"] == 10 * PER_STEP
+    assert "longest_outage" not in values
+    observed = Adversity().observations(raw, PARAMETERS)
+    assert (observed.faults, observed.faults_planned) == ([], 2)
+    assert len(Adversity().ended(raw, PARAMETERS)) == 20
+
+
 def test_an_outage_that_does_not_end_is_a_lower_bound() -> None:
     (effect,) = effects_of(faulted(20, [(50, 199)]), fault(5, 7))
     assert isinstance(effect.longest_s, LowerBound)
     assert effect.usual_again_s == LowerBound(above=15.0)
     assert effect.exempt_s == 15.0
+
+
+def test_a_server_that_comes_back_after_the_load_was_away_until_its_end() -> None:
+    late = fault(5, 25)
+    (effect,) = effects_of(faulted(20, [(50, 199)]), late)
+    assert (effect.longest_s, effect.during_share, effect.after_share) == (LowerBound(above=15.0), 0, None)
+    rows = Adversity().parse(raw_of(faulted(20, [(50, 199)]), late), PARAMETERS)
+    assert [row.bound for row in rows if row.metric == "longest_outage"] == ["lower"]
 
 
 def test_checks_look_at_what_no_fault_touched_and_at_all_of_that() -> None:

@@ -1,0 +1,60 @@
+"""Faults on the evidence page: shaded in what happened second by second, and a row for each configuration."""
+
+from nephoscope.analysis.faults import FaultRow
+from nephoscope.analysis.lookup import Lookup
+from nephoscope.model.records import Direction, Metric
+from nephoscope.model.rows import MeasurementRow, TrialRow
+from nephoscope.model.subjects import Subject
+from nephoscope.report.figures.spec import unpacked
+from nephoscope.report.parts import Book, Figure
+from nephoscope.report.sections import tables
+from nephoscope.report.sections.benchmarks import benchmark_section
+from tests.support.some_tables import with_tables
+from tests.unit.report.report_example import laptop
+
+TRIAL = laptop()[TrialRow][0]
+RATE = Metric(name="operations_per_s", unit="1/s", direction=Direction.HIGHER, title="operations")
+LASTED = Metric(name="outage.lasted", unit="s", direction=Direction.LOWER, title="faults")
+ROW = FaultRow(
+    benchmark="tpcc", configuration=TRIAL.configuration, fault="kill", faults=12, trials=[TRIAL.trial],
+    longest_outage_s=2.25, longest_outage_low_s=2.1, longest_outage_high_s=None, coverage=0.96, clients_hit_share=1.0,
+    time_at_zero_s=2.2, time_slow_s=2.0, time_to_usual_rate_s=2.3, throughput_during_share=0.0,
+    throughput_after_share=1.3, response_p99_ratio=120.0, trials_with_loss=0, writes_lost=0,
+    losing_at_most_share=0.221,
+)  # fmt: skip
+
+
+def measured(metric: str, at_s: float, value: float) -> MeasurementRow:
+    return MeasurementRow(
+        TRIAL.trial, TRIAL.configuration, "tpcc", metric, "1/s", Direction.HIGHER, value, "load", at_s, 1, 1, 1,
+        valid=True, subject=Subject.DATABASE,
+    )  # fmt: skip
+
+
+def drawn(*faults: MeasurementRow) -> Figure:
+    values = [measured(RATE.name, at + 1.0, 100.0) for at in range(20)]
+    study = with_tables(laptop(), {MeasurementRow: [*values, *faults]})
+    (row,) = (one for one in study.benchmarks if one.benchmark == "tpcc")
+    section = benchmark_section(Book(Lookup(study)), row.model_copy(update={"metrics": [RATE, LASTED]}))
+    (figure,) = section.series
+    return figure
+
+
+def test_faults_are_shaded_from_their_begin_to_their_end() -> None:
+    figure = drawn(measured(LASTED.name, 5.5, 2.25), measured(LASTED.name, 12.0, 2.0))
+    spec = unpacked(figure.panels[0].script)
+    shaded = spec["datasets"]["shaded"]
+    assert [(one["s"], one["end"]) for one in shaded] == [(5.5, 7.75), (12.0, 14.0)]
+    assert "Shaded: from just before a fault" in figure.caption
+    undisturbed = drawn()
+    assert "rect" not in str(unpacked(undisturbed.panels[0].script))
+    assert "Shaded" not in undisturbed.caption
+
+
+def test_a_table_has_a_row_for_each_configuration() -> None:
+    study = with_tables(laptop(), {FaultRow: [ROW]})
+    (row,) = (one for one in study.benchmarks if one.benchmark == "tpcc")
+    (table,) = (one for one in tables.of_benchmark(Book(Lookup(study)), row) if "faults" in one.caption.lower())
+    told = str(table)
+    for text in ("2.1 s", "130 %", "120×", "22 %", "kill"):
+        assert text in told, text
