@@ -118,6 +118,12 @@ where
         worst([broken.map_or(Ok(()), Err), ended])
     }
 
+    /// Gives the database what the workload needs beside its tables.
+    pub(super) fn prepare(&self, workload: &dyn Workload<C>, connection: &mut C) -> Result<(), Failure> {
+        let failed = |error| Failure::target("cannot prepare the database for the workload", &error);
+        workload.prepare().iter().try_for_each(|sql| connection.query(sql).map(drop).map_err(failed))
+    }
+
     /// Builds the workload, on the constants that the data set was loaded with.
     pub(super) fn workload(&self, parts: &SqlWorkload, connection: &mut C) -> Result<Arc<dyn Workload<C>>, Failure> {
         let read = |sql: &str| {
@@ -143,10 +149,7 @@ impl SqlAction<'_, Connection> {
         self.session.known().prepared = Some(prepared.name());
         self.session.known().pooled = Some(self.pooled);
         self.session.known().encryption = Some(connection.encryption());
-        for statement in workload.prepare() {
-            let failed = |error| Failure::target("cannot prepare the database for the workload", &error);
-            connection.query(&statement).map_err(failed)?;
-        }
+        self.prepare(workload.as_ref(), &mut connection)?;
         let hosts = PostgresDialer::hosts(self.admin.dsn(), self.session.spec.connections);
         let counted = self.count(workload.as_ref(), connection, hosts.len())?;
 

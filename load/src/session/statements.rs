@@ -11,6 +11,7 @@ use crate::target::postgres::{Connection, Isolation};
 use crate::target::{Copied, Dialect, mysql};
 use crate::verify::fingerprint;
 use crate::verify::statistics;
+use crate::verify::status;
 use crate::workload::tpcb::TpcbOptions;
 use crate::workload::tpcc::profile::Profile;
 use crate::workload::{self, Trips, tables};
@@ -195,12 +196,14 @@ fn check(parts: &SqlWorkload, dialect: Dialect) -> Result<Vec<Named>, Failure> {
             named("statistics of the tables", statistics::sql(effects)),
         ]
     });
+    let status = (dialect == Dialect::Mysql).then(|| named("status of the server", status::sql()));
     let tables = tables(parts.dataset.as_ref());
     let fingerprint =
         |table: &&workload::Table| named(format!("fingerprint of {}", table.name), fingerprint::sql(table, dialect));
     Ok(constants
         .into_iter()
         .chain(statistics)
+        .chain(status)
         .chain(counters)
         .chain(conditions)
         .chain(tables.iter().map(fingerprint))

@@ -112,7 +112,7 @@ pub enum TargetKind {
     Postgres,
     /// Redis and Valkey: for kv, ycsb and null, without TLS.
     Resp,
-    /// MySQL and MariaDB: transactions in the profile `chatty` only.
+    /// MySQL and MariaDB: transactions in the profile `chatty`, and TPC-C as `proc`.
     Mysql,
     /// Aerospike: for kv (one row per operation), ycsb (except E) and null, without users and TLS.
     Aerospike,

@@ -213,7 +213,7 @@ fn what_is_wrong_is_named() {
         (
             with("/workload", json!({"kind": "tpcc", "warehouses": 1, "profile": "proc"}))
                 .replace("\"dsn\"", "\"dialect\":\"cockroachdb\",\"dsn\""),
-            "workload.profile: proc is for PostgreSQL only",
+            "workload.profile: proc is for other servers: use another",
         ),
         (with("/shard", json!({"index": 2, "count": 2})), "shard.index"),
         (with("/shard", json!({"index": 0, "count": 0})), "shard.count"),

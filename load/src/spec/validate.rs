@@ -51,8 +51,8 @@ impl Spec {
         let dialect = self.target.dialect();
         match &self.workload {
             WorkloadSpec::Tpcc(tpcc) if !tpcc.profile.is_of(dialect) => {
-                let instead = if dialect == Dialect::Mysql { "on MySQL and MariaDB use chatty" } else { "use another" };
-                let message = format!("workload.profile: {} is for PostgreSQL only: {instead}", tpcc.profile);
+                let instead = if dialect == Dialect::Mysql { "chatty or proc" } else { "another" };
+                let message = format!("workload.profile: {} is for other servers: use {instead}", tpcc.profile);
                 Err(SpecError(message))
             }
             workload if dialect == Dialect::Mysql && workload.profile() == Some(Trips::Pipelined.name()) => {

@@ -31,6 +31,17 @@ const BEFORE_PATIENCE: Duration = Duration::from_secs(2);
 /// … as may the load's.
 const AFTER_PATIENCE: Duration = Duration::from_secs(12);
 
+fn names() -> impl Iterator<Item = &'static str> {
+    OF_ROWS.into_iter().chain(COMMANDS).chain([CALLS, SESSIONS_EVER, SESSIONS_NOW, UPTIME])
+}
+
+/// The question.
+#[must_use]
+pub fn sql() -> String {
+    let names: Vec<String> = names().map(|name| format!("'{name}'")).collect();
+    format!("SHOW GLOBAL STATUS WHERE Variable_name IN ({})", names.join(", "))
+}
+
 /// What the server had counted before the load.
 #[derive(Debug)]
 pub struct Status {
@@ -114,16 +125,14 @@ fn alone(connection: &mut Connection, patience: Duration) -> Result<Option<Readi
 }
 
 fn read(connection: &mut Connection) -> Result<Reading, Failure> {
-    let names = OF_ROWS.iter().chain(&COMMANDS).chain(&[CALLS, SESSIONS_EVER, SESSIONS_NOW, UPTIME]);
-    let names: Vec<String> = names.map(|name| format!("'{name}'")).collect();
-    let sql = format!("SHOW GLOBAL STATUS WHERE Variable_name IN ({})", names.join(", "));
+    let sql = sql();
     let rows = connection.query(&sql).map_err(|error| Failure::target("could not read the server's status", &error))?;
     let number = |row: &Vec<Option<String>>| match row.as_slice() {
         [Some(name), Some(value)] => Some((name.to_lowercase(), value.parse().ok()?)),
         _ => None,
     };
     let reading: BTreeMap<String, i64> = rows.iter().filter_map(number).collect();
-    if reading.len() == names.len() {
+    if reading.len() == names().count() {
         return Ok(Reading(reading));
     }
     Err(Failure::new(ExitCode::TargetLost, format!("{sql} returned {rows:?}")))

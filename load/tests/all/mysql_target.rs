@@ -356,11 +356,34 @@ fn a_server_of_another_protocol_is_named() {
 }
 
 /// A server that a file of this machine is worth an answer to, and others that lose their way.
+/// What MariaDB says first, and of success.
+const GREETING: &[u8] =
+    b"\x64\0\0\0\x0a5.5.5-10.11.19-MariaDB-0+deb12u1\0\x27\0\0\0\x3d\x4b\x7b\x32\x40\x55\x3a\x79\0\xfe\xf7\x2d\
+    \x02\0\xff\x81\x15\0\0\0\0\0\0\x1d\0\0\0\x24\x47\x52\x37\x6f\x33\x3a\x3a\x6f\x54\x44\x5f\0mysql_native_password\0";
+const OK: &[u8] = b"\x07\0\0\x01\0\0\0\x02\0\0\0";
+
+#[test]
+fn tidb_is_refused_by_its_name() {
+    let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+    let dsn = format!("mysql://u@127.0.0.1:{}/d?ssl-mode=DISABLED", listener.local_addr().unwrap().port());
+    let server = thread::spawn(move || {
+        let (mut client, _) = listener.accept().unwrap();
+        let (mut greeting, mut space) = (GREETING.to_vec(), [0; 4_096]);
+        greeting[5..37].copy_from_slice(format!("{:-<32}", "8.0.11-TiDB-v7.5.0").as_bytes());
+        client.write_all(&greeting).unwrap();
+        let mut sequence = 2;
+        while client.read(&mut space).unwrap_or(0) > 0 {
+            client.write_all(&[7, 0, 0, sequence, 0, 0, 0, 2, 0, 0, 0]).unwrap();
+            sequence = 1;
+        }
+    });
+    let refused = exec(&on_mysql("check", &dsn, json!({"kind": "kv", "rows": 1}))).expect(3);
+    assert!(refused.message().contains("the server is TiDB (8.0.11-TiDB"), "{}", refused.message());
+    server.join().unwrap();
+}
+
 #[test]
 fn a_hostile_server_gets_no_file_and_no_patience() {
-    const GREETING: &[u8] = b"\x64\0\0\0\x0a5.5.5-10.11.19-MariaDB-0+deb12u1\0\x27\0\0\0\x3d\x4b\x7b\x32\x40\x55\x3a\x79\0\xfe\xf7\x2d\
-        \x02\0\xff\x81\x15\0\0\0\0\0\0\x1d\0\0\0\x24\x47\x52\x37\x6f\x33\x3a\x3a\x6f\x54\x44\x5f\0mysql_native_password\0";
-    const OK: &[u8] = b"\x07\0\0\x01\0\0\0\x02\0\0\0";
     for (answer, expected) in [
         (&b"\x0c\0\0\x01\xfb/etc/passwd"[..], "nobody offered"),
         (b"\xff\xff\xff\x01\x01", "16 MiB"),

@@ -4,8 +4,8 @@ use crate::support;
 use crate::tpcc_database::{Damages, every_condition_fails_on_damaged_data};
 use crate::tpcc_driver::check;
 
-use nephoscope_load::target::Dialect;
 use nephoscope_load::target::mysql::Connection;
+use nephoscope_load::target::{Dialect, postgres};
 use nephoscope_load::workload::Dataset;
 use nephoscope_load::workload::tpcc::conditions::conditions;
 use nephoscope_load::workload::tpcc::population::{Population, PopulationOptions};
@@ -16,7 +16,7 @@ use std::time::Duration;
 use support::mariadb::{MariaDb, mariadb};
 use support::program::{self, Ended, exec, start};
 
-/// On either server, in the profile that both have.
+/// On either server, in a profile that both have.
 fn tpcc(action: &str, dsn: &str, warehouses: u32) -> Value {
     let mut spec = program::spec(action, dsn, json!({"kind": "tpcc", "warehouses": warehouses, "profile": "chatty"}));
     spec["target"]["kind"] = json!(if dsn.starts_with("mysql") { "mysql" } else { "postgres" });
@@ -62,8 +62,9 @@ fn tpcc_on_mariadb() {
     load(&dsn, 2);
     let of_data = conditions(2, Dialect::Mysql);
     every_condition_fails_on_damaged_data(&mut session(&server, &dsn), &of_data, Damages::OneForEachCondition);
-    let ended = run_at("serializable", &dsn);
+    let ended = run_at("serializable", "chatty", &dsn);
     assert!(errors(&ended).iter().any(|it| it["sqlstate"] == "40001"), "nobody met a deadlock");
+    run_at("repeatable read", "proc", &dsn);
     killed_sessions_leave_nothing_half_done(&server, &dsn);
     session(&server, &dsn).query("UPDATE district SET d_ytd = d_ytd + 1 WHERE d_id = 3").unwrap();
     let broken = exec(&tpcc("check", &dsn, 2)).expect(5);
@@ -71,8 +72,9 @@ fn tpcc_on_mariadb() {
 }
 
 /// Eight clients, who try again whatever the level makes them give up.
-fn run_at(isolation: &str, dsn: &str) -> Ended {
+fn run_at(isolation: &str, profile: &str, dsn: &str) -> Ended {
     let mut run = tpcc("run", dsn, 2);
+    run["workload"]["profile"] = json!(profile);
     (run["target"]["isolation"], run["connections"], run["duration_s"]) = (json!(isolation), json!(8), json!(60));
     (run["operations"], run["max_retries"]) = (json!(250), json!(1_000));
     let ended = expect_sound(exec(&run), isolation);
@@ -89,20 +91,22 @@ fn every_damage_breaks_its_conditions_and_kills_at_every_level_none() {
     let of_data = conditions(2, Dialect::Mysql);
     every_condition_fails_on_damaged_data(&mut session(&server, &dsn), &of_data, Damages::All);
     for isolation in ["read committed", "repeatable read", "serializable"] {
-        run_at(isolation, &dsn);
-        killed_generators_leave_nothing_half_done(&server, isolation, &dsn);
+        for profile in ["chatty", "proc"] {
+            run_at(isolation, profile, &dsn);
+            killed_generators_leave_nothing_half_done(&server, (isolation, profile), &dsn);
+        }
     }
 }
 
 /// The server rolls back what its clients cannot finish any more.
-fn killed_generators_leave_nothing_half_done(server: &MariaDb, isolation: &str, dsn: &str) {
+fn killed_generators_leave_nothing_half_done(server: &MariaDb, (isolation, profile): (&str, &str), dsn: &str) {
     let mut admin = session(server, dsn);
     let mut payments = || admin.query("SELECT count(*) FROM history").unwrap();
     for seed in 100..105 {
         let before = payments();
         let mut run = tpcc("run", dsn, 2);
         (run["target"]["isolation"], run["connections"], run["duration_s"]) = (json!(isolation), json!(12), json!(60));
-        run["seed"] = json!(seed);
+        (run["seed"], run["workload"]["profile"]) = (json!(seed), json!(profile));
         let running = start(&run);
         while payments() == before {
             thread::sleep(Duration::from_millis(seed));
@@ -139,7 +143,7 @@ fn empty_tables_violate() {
 /// Kills sessions of the load while it runs, as an administrator does.
 fn killed_sessions_leave_nothing_half_done(server: &MariaDb, dsn: &str) {
     let mut run = tpcc("run", dsn, 2);
-    (run["connections"], run["duration_s"], run["max_failed_percent"]) = (json!(6), json!(2), json!(100));
+    (run["connections"], run["duration_s"], run["max_failed_percent"]) = (json!(6), json!(3), json!(100));
     let mut admin = session(server, dsn);
     let mut payments = || admin.query("SELECT count(*) FROM history").unwrap();
     let before = payments();
@@ -148,34 +152,59 @@ fn killed_sessions_leave_nothing_half_done(server: &MariaDb, dsn: &str) {
     while payments() == before {
         thread::sleep(Duration::from_millis(20));
     }
-    let of_the_load = "SELECT id FROM information_schema.processlist WHERE db = database() AND id <> connection_id() \
-                       ORDER BY rand() LIMIT 1";
+    // Those that are open now: the session that checks the tables afterwards is none of them.
+    let of_the_load = "SELECT id FROM information_schema.processlist WHERE db = database() AND id <> connection_id()";
     let mut killed = 0;
-    for _ in 0..15 {
-        thread::sleep(Duration::from_millis(100));
-        if let Some([Some(id)]) = admin.query(of_the_load).unwrap().first().map(Vec::as_slice) {
-            // It may have gone meanwhile.
-            killed += u32::from(admin.query(&format!("KILL {id}")).is_ok());
-        }
+    for session in admin.query(of_the_load).unwrap() {
+        thread::sleep(Duration::from_millis(50));
+        // It may have gone meanwhile.
+        killed += u32::from(admin.query(&format!("KILL {}", session[0].as_ref().unwrap())).is_ok());
     }
     let ended = expect_sound(running.end(), "read committed");
     mariadb_check_finds_nothing(server, dsn);
     assert!(killed > 2 && errors(&ended).iter().any(|it| it["kind"] != "retried"), "{killed}: {:?}", errors(&ended));
 }
 
-/// One client, one seed, no clock: both servers hold the same rows after it.
+/// One client, one seed, no clock: both servers hold the same rows after it, and so they do where procedures wrote them.
 #[test]
 fn postgresql_and_mariadb_are_left_with_the_same_rows() {
     let (Some(server), Some(postgres)) = (mariadb(), support::server()) else { return };
-    let dsns = [server.database(), postgres.dsn()];
-    for dsn in &dsns {
+    let (dsns, others) = ([server.database(), server.database()], postgres.dsn());
+    for (dsn, profile) in [(&dsns[0], "chatty"), (&dsns[1], "proc"), (&others, "chatty")] {
         load(dsn, 1);
         let mut run = tpcc("run", dsn, 1);
         (run["connections"], run["operations"], run["duration_s"]) = (json!(1), json!(250), json!(60));
-        run["workload"]["timestamps"] = json!("logical");
-        expect_sound(exec(&run), "read committed");
+        (run["workload"]["timestamps"], run["workload"]["profile"]) = (json!("logical"), json!(profile));
+        run["seed"] = json!(3);
+        let ended = expect_sound(exec(&run), "read committed");
+        let outcomes = ended.finished()["operations"].as_array().unwrap();
+        assert!(outcomes.iter().any(|it| it["outcome"] == "rolled_back_by_design"), "{outcomes:?}");
     }
-    let (mut ours, mut others) = (session(&server, &dsns[0]), postgres.connect());
+    let mut others = postgres.connect();
+    for dsn in &dsns {
+        expect_same_rows(&mut session(&server, dsn), &mut others);
+    }
+    a_procedure_that_misses_a_row_leaves_nothing(&server, &dsns[1]);
+}
+
+fn a_procedure_that_misses_a_row_leaves_nothing(server: &MariaDb, dsn: &str) {
+    let mut admin = session(server, dsn);
+    for (damage, mix, changed) in [
+        ("UPDATE order_line SET ol_w_id = 2", "standard", "sum(c_delivery_cnt) FROM customer"),
+        ("DELETE FROM stock", "new_order", "sum(d_next_o_id), (SELECT count(*) FROM order_line) FROM district"),
+    ] {
+        admin.query(damage).unwrap();
+        let before = admin.query(&format!("SELECT {changed}")).unwrap();
+        let mut run = tpcc("run", dsn, 1);
+        (run["connections"], run["operations"], run["duration_s"]) = (json!(1), json!(60), json!(60));
+        (run["workload"]["mix"], run["workload"]["profile"], run["check"]) = (json!(mix), json!("proc"), json!("none"));
+        let ended = exec(&run).expect(5);
+        assert!(ended.message().contains("a row is missing"), "{}", ended.message());
+        assert_eq!(admin.query(&format!("SELECT {changed}")).unwrap(), before);
+    }
+}
+
+fn expect_same_rows(ours: &mut Connection, others: &mut postgres::Connection) {
     for table in TABLES {
         let changed = match table.name {
             "stock" => "s_order_cnt > 0",

@@ -44,16 +44,16 @@ _NO_SETTINGS = (
     "nephoscope changes no setting of a server of yours, and sessions of the load have their own: set it on the server "
     "and remove it here"
 )
-_NOT_ON_MYSQL: Mapping[str, tuple[str, str]] = {
-    "dialect": ("postgres", "is one of PostgreSQL's protocol: remove `parameters.dialect`"),
-    "retry": ("restart", "is CockroachDB's: remove `parameters.retry`"),
-    "prepared": ("auto", "is a choice for connection poolers of PostgreSQL: remove `parameters.prepared`"),
+_NOT_ON_MYSQL: Mapping[str, tuple[Sequence[str], str]] = {
+    "dialect": (["postgres"], "is one of PostgreSQL's protocol: remove `parameters.dialect`"),
+    "retry": (["restart"], "is CockroachDB's: remove `parameters.retry`"),
+    "prepared": (["auto"], "is a choice for connection poolers of PostgreSQL: remove `parameters.prepared`"),
     "profile": (
-        "chatty",
+        ["chatty", "proc"],
         'is not there, as an error stops nothing that was sent behind it: set `parameters.profile = "chatty"`',
     ),
 }
-"""Parameter -> the one value that is measured on MariaDB and MySQL, and why there is no other."""
+"""Parameter -> the values that are measured on MariaDB and MySQL, and why there is no other."""
 _READ_COMMITTED_SINCE = (23, 2)
 """The first version of CockroachDB with another isolation level than serializable."""
 
@@ -128,7 +128,7 @@ def _problems_on_mysql(
             continue
         for name, (only, why) in _NOT_ON_MYSQL.items():
             value = _parameter(entry, known, name)
-            if value not in (None, only):
+            if value not in (None, *only):
                 yield Problem(here, f"{label}{name} {shown(str(value))} {why}")
 
 

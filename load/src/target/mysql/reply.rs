@@ -57,6 +57,8 @@ enum Expected {
     /// So many definitions of columns are to come.
     Definitions(u64),
     Rows,
+    /// The end of a procedure that has sent its rows.
+    End,
 }
 
 impl Reply {
@@ -92,7 +94,7 @@ impl Reply {
             return Ok(());
         }
         match (self.progress.expected, command) {
-            (Expected::Head, _) if first == OK => self.end(packet, command)?,
+            (Expected::Head | Expected::End, _) if first == OK => self.end(packet, command)?,
             (Expected::Head, _) if first == LOCAL_INFILE => return Err(wants_a_file()),
             (Expected::Head, Command::Execute(statement)) => self.begin_rows(packet, statement)?,
             (Expected::Definitions(left), Command::Execute(statement)) => {
@@ -133,7 +135,11 @@ impl Reply {
     fn end(&mut self, packet: &Packet, command: Command) -> Result<(), TargetError> {
         let done = Done::read(self.inbox.get(&packet.body))?;
         if done.more {
-            return Err(TargetError::Protocol("a statement with several answers".to_owned()));
+            if self.progress.expected != Expected::Rows {
+                return Err(TargetError::Protocol("a statement with several answers".to_owned()));
+            }
+            self.progress.expected = Expected::End;
+            return Ok(());
         }
         self.in_transaction = done.in_transaction;
         self.complete(command, done.affected);

@@ -149,16 +149,15 @@ impl<S: SqlSession> Workload<S> for Tpcc {
     }
 
     fn prepare(&self) -> Vec<String> {
-        if self.profile == Profile::Proc { statements::functions() } else { Vec::new() }
+        statements::prepare(self.profile, self.dialect)
     }
 
     fn statements(&self) -> &[Statement] {
         &self.statements
     }
 
-    /// Whole transactions in one statement: not-null violation and division by zero, which happen for no other reason.
     fn missing_rows(&self) -> &'static [&'static str] {
-        if self.profile < Profile::Pipelined { &[] } else { &["23502", "22012"] }
+        statements::missing_rows(self.profile, self.dialect)
     }
 
     fn worker(&self, clients: u32) -> Box<dyn Worker<S>> {

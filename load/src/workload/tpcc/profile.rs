@@ -20,7 +20,8 @@ pub enum Profile {
     Batched,
     /// One transaction per round trip, with plain statements: 1 per New-Order, and no functions on the server.
     Pipelined,
-    /// One PL/pgSQL function call per transaction: 1 per New-Order (PostgreSQL only).
+    /// One call of a function or a procedure of the server per transaction: 1 per New-Order (PostgreSQL, MySQL and
+    /// MariaDB).
     Proc,
 }
 
@@ -28,14 +29,14 @@ impl Profile {
     /// All of them, from the most round trips to the least.
     pub const ALL: [Self; 4] = [Self::Chatty, Self::Batched, Self::Pipelined, Self::Proc];
 
-    /// Whether servers of `dialect` take its statements: functions are written in PostgreSQL's own language, and MySQL
-    /// has neither arrays nor UPDATE ... RETURNING.
+    /// Whether servers of `dialect` take its statements: functions are written in PostgreSQL's own language, procedures in
+    /// MySQL's, which has neither arrays nor UPDATE ... RETURNING.
     #[must_use]
     pub fn is_of(self, dialect: Dialect) -> bool {
         match dialect {
             Dialect::Postgres => true,
             Dialect::Cockroachdb | Dialect::Yugabytedb => self != Self::Proc,
-            Dialect::Mysql => self == Self::Chatty,
+            Dialect::Mysql => matches!(self, Self::Chatty | Self::Proc),
         }
     }
 

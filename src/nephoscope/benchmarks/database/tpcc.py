@@ -85,7 +85,7 @@ class TpccParameters(RunParameters):
         if self.active_warehouses is not None and self.active_warehouses > self.warehouses:
             raise conflict(f"`active_warehouses` {self.active_warehouses} is more than `warehouses` {self.warehouses}")
         if self.profile == "proc" and self.dialect != "postgres":
-            raise conflict('`profile` "proc" uses PL/pgSQL and needs the dialect "postgres"')
+            raise conflict('`profile` "proc" calls functions of PostgreSQL or MySQL and needs the dialect "postgres"')
         if self.retry == "savepoint" and self.dialect != "cockroachdb":
             raise conflict('`retry` "savepoint" is CockroachDB\'s protocol and needs the dialect "cockroachdb"')
         return self

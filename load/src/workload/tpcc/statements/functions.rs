@@ -9,8 +9,7 @@ const LOCK: i32 = 0x7470_6363;
 
 /// Statements that create the functions, or replace those of another version of this program, as one transaction.
 /// Several generators may start at once, and two that replace one function would hinder each other: hence the lock.
-#[must_use]
-pub fn functions() -> Vec<String> {
+pub(super) fn functions() -> Vec<String> {
     let begin = ["BEGIN".to_owned(), format!("SELECT pg_advisory_xact_lock({LOCK})")];
     let bodies = [new_order(), delivery(), stock_level()].into_iter().chain(payments()).chain(order_statuses());
     begin.into_iter().chain(bodies).chain(["COMMIT".to_owned()]).collect()

@@ -8,9 +8,9 @@
 
 mod functions;
 mod mysql;
+mod procedures;
 mod texts;
 
-pub use functions::functions;
 pub use texts::Query;
 
 use super::input::MAX_LINES;
@@ -87,20 +87,49 @@ pub fn lines(profile: Profile, dialect: Dialect, count: usize) -> StatementId {
     StatementId(PLACES[profile as usize].1 + (STOCK_NAMES.len() + place) as u16)
 }
 
+/// What the server must have before the statements of `profile` are prepared.
+#[must_use]
+pub fn prepare(profile: Profile, dialect: Dialect) -> Vec<String> {
+    match (profile, dialect) {
+        (Profile::Proc, Dialect::Mysql) => procedures::create(),
+        (Profile::Proc, _) => functions::functions(),
+        _ => Vec::new(),
+    }
+}
+
+/// SQLSTATEs that say that a row is missing, where a whole transaction is one statement or one call: PostgreSQL's
+/// not-null violation and division by zero, which happen for no other reason.
+#[must_use]
+pub fn missing_rows(profile: Profile, dialect: Dialect) -> &'static [&'static str] {
+    match (profile, dialect) {
+        (Profile::Chatty | Profile::Batched, _) => &[],
+        (_, Dialect::Mysql) => &[procedures::MISSING],
+        _ => &["23502", "22012"],
+    }
+}
+
 /// All statements of `profile` by [`StatementId`].
 #[must_use]
 pub fn all(profile: Profile, dialect: Dialect) -> Vec<Statement> {
     let is_mysql = dialect == Dialect::Mysql;
     let text = |&(query, name): &(Query, &'static str)| {
         let sql = query.sql(profile)?;
-        Some(Statement { name, sql: if is_mysql { mysql::sql(query, sql) } else { sql.to_owned() } })
+        let sql = match profile {
+            Profile::Proc if is_mysql => procedures::call(sql),
+            _ if is_mysql => mysql::sql(query, sql),
+            _ => sql.to_owned(),
+        };
+        Some(Statement { name, sql })
     };
     let stock = |(&name, district)| {
-        let sql = if is_mysql { Some(mysql::stock_sql(district)) } else { stock_sql(profile, district) };
-        Some(Statement { name, sql: sql? })
+        let sql = stock_sql(profile, district)?;
+        Some(Statement { name, sql: if is_mysql { mysql::stock_sql(district) } else { sql } })
     };
     let fewer = |&(count, name)| Statement { name, sql: mysql::insert_lines_sql(count) };
-    let fewer = is_mysql.then_some(mysql::FEWER_LINES).into_iter().flat_map(move |all| all.iter().map(fewer));
+    let fewer = (is_mysql && profile == Profile::Chatty)
+        .then_some(mysql::FEWER_LINES)
+        .into_iter()
+        .flat_map(move |all| all.iter().map(fewer));
     ALL.iter().filter_map(text).chain(STOCK_NAMES.iter().zip(1..).filter_map(stock)).chain(fewer).collect()
 }
 

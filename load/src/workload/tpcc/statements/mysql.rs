@@ -78,6 +78,6 @@ fn orders(district: &str, order: &str, first: usize) -> String {
     each(DISTRICTS as usize, " OR ", |n| format!("({district} = ${first}.{n} AND {order} = ${next}.{n})"))
 }
 
-fn each(count: usize, between: &str, text: impl Fn(usize) -> String) -> String {
+pub(super) fn each(count: usize, between: &str, text: impl Fn(usize) -> String) -> String {
     (1..=count).map(text).collect::<Vec<_>>().join(between)
 }

@@ -76,6 +76,13 @@ macro_rules! shown_credit_data {
     };
 }
 
+/// These parts, for procedures.
+pub(super) const WAREHOUSE_ADDRESS: &str = address!(w);
+pub(super) const DISTRICT_ADDRESS: &str = address!(d);
+pub(super) const CUSTOMER: &str = customer!();
+pub(super) const PAY_CUSTOMER: &str = pay_customer!();
+pub(super) const SHOWN_CREDIT_DATA: &str = shown_credit_data!();
+
 /// $1 customer's warehouse, $2 its district, $4 amount, $5 what is put between C_ID and C_DATA of a customer of bad
 /// credit, $6 district, $7 warehouse, $8 time. A customer, warehouse or district that is missing is a NULL in history,
 /// which the server rejects.

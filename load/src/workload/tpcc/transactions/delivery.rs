@@ -5,7 +5,7 @@
 
 use super::script::{Act::Begin, Act::Do, Act::End, Answer, Outbox, Script, Transaction};
 use super::{column, money};
-use crate::target::{SqlBatch, SqlReply, SqlRow, Value};
+use crate::target::{Dialect, SqlBatch, SqlReply, SqlRow, Value};
 use crate::workload::DataError;
 use crate::workload::tpcc::input::DeliveryInput;
 use crate::workload::tpcc::population::DISTRICTS;
@@ -71,7 +71,7 @@ impl Transaction for Delivery {
     type Input = DeliveryInput;
     type Task = Task;
 
-    fn script(profile: Profile, _input: &DeliveryInput) -> Script<Task> {
+    fn script(profile: Profile, _dialect: Dialect, _input: &DeliveryInput) -> Script<Task> {
         match profile {
             Profile::Chatty => CHATTY,
             Profile::Batched => BATCHED,

@@ -2,7 +2,7 @@
 
 use super::column;
 use super::script::{Act::Begin, Act::Do, Act::End, Answer, Outbox, Script, Transaction};
-use crate::target::{SqlBatch, SqlReply, SqlRow, Value};
+use crate::target::{Dialect, SqlBatch, SqlReply, SqlRow, Value};
 use crate::workload::DataError;
 use crate::workload::tpcc::input::{Line, MAX_LINES, NewOrderInput, UNUSED_ITEM};
 use crate::workload::tpcc::profile::Profile;
@@ -126,10 +126,12 @@ impl Transaction for NewOrder {
     type Input = NewOrderInput;
     type Task = Task;
 
-    fn script(profile: Profile, input: &NewOrderInput) -> Script<Task> {
+    fn script(profile: Profile, dialect: Dialect, input: &NewOrderInput) -> Script<Task> {
         match profile {
             Profile::Chatty => CHATTY,
             Profile::Batched => BATCHED,
+            // A procedure of MySQL's ends its transaction itself.
+            Profile::Proc if dialect == Dialect::Mysql => WHOLE,
             Profile::Pipelined | Profile::Proc if input.rolls_back() => WHOLE_ROLLED_BACK,
             Profile::Pipelined | Profile::Proc => WHOLE,
         }

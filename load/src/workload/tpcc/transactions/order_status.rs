@@ -2,7 +2,7 @@
 
 use super::column;
 use super::script::{Act::Begin, Act::Do, Act::End, Answer, Outbox, Script, Transaction};
-use crate::target::{SqlBatch, SqlReply, SqlRow, Value};
+use crate::target::{Dialect, SqlBatch, SqlReply, SqlRow, Value};
 use crate::workload::DataError;
 use crate::workload::tpcc::input::{Customer, OrderStatusInput};
 use crate::workload::tpcc::profile::Profile;
@@ -47,7 +47,7 @@ impl Transaction for OrderStatus {
     type Input = OrderStatusInput;
     type Task = Task;
 
-    fn script(profile: Profile, _input: &OrderStatusInput) -> Script<Task> {
+    fn script(profile: Profile, _dialect: Dialect, _input: &OrderStatusInput) -> Script<Task> {
         match profile {
             Profile::Chatty => CHATTY,
             Profile::Batched => BATCHED,

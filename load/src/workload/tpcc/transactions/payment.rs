@@ -2,7 +2,7 @@
 
 use super::script::{Act::Begin, Act::Do, Act::End, Answer, Outbox, Script, Transaction};
 use super::{column, money};
-use crate::target::{SqlBatch, SqlReply, SqlRow, Value};
+use crate::target::{Dialect, SqlBatch, SqlReply, SqlRow, Value};
 use crate::workload::DataError;
 use crate::workload::tpcc::input::{Customer, PaymentInput};
 use crate::workload::tpcc::profile::Profile;
@@ -80,7 +80,7 @@ impl Transaction for Payment {
     type Input = PaymentInput;
     type Task = Task;
 
-    fn script(profile: Profile, _input: &PaymentInput) -> Script<Task> {
+    fn script(profile: Profile, _dialect: Dialect, _input: &PaymentInput) -> Script<Task> {
         match profile {
             Profile::Chatty => CHATTY,
             Profile::Batched => BATCHED,

@@ -28,8 +28,8 @@ pub trait Transaction: Default {
     /// Its statements.
     type Task: Copy + 'static;
 
-    /// How `profile` cuts it.
-    fn script(profile: Profile, input: &Self::Input) -> Script<Self::Task>;
+    /// How `profile` cuts it on a server of `dialect`.
+    fn script(profile: Profile, dialect: Dialect, input: &Self::Input) -> Script<Self::Task>;
 
     /// Forgets what the latest one read. `now_micros` stamps new rows.
     fn start(&mut self, input: &Self::Input, now_micros: i64);
@@ -91,7 +91,7 @@ impl<T: Transaction> Performance<T> {
         reply: Option<&impl SqlReply>,
         batch: &mut impl SqlBatch,
     ) -> Result<Step, DataError> {
-        let script = T::script(self.profile, input);
+        let script = T::script(self.profile, self.dialect, input);
         if let Some(reply) = reply {
             self.read(script[self.trip], input, reply)?;
             self.nth += 1;

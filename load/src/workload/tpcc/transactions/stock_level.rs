@@ -2,7 +2,7 @@
 
 use super::column;
 use super::script::{Act::Begin, Act::Do, Act::End, Answer, Outbox, Script, Transaction};
-use crate::target::{SqlBatch, SqlReply, SqlRow, Value};
+use crate::target::{Dialect, SqlBatch, SqlReply, SqlRow, Value};
 use crate::workload::DataError;
 use crate::workload::tpcc::input::StockLevelInput;
 use crate::workload::tpcc::profile::Profile;
@@ -36,7 +36,7 @@ impl Transaction for StockLevel {
     type Input = StockLevelInput;
     type Task = Task;
 
-    fn script(profile: Profile, _input: &StockLevelInput) -> Script<Task> {
+    fn script(profile: Profile, _dialect: Dialect, _input: &StockLevelInput) -> Script<Task> {
         match profile {
             Profile::Chatty | Profile::Batched => TWO_STATEMENTS,
             Profile::Pipelined | Profile::Proc => ONE_TRIP,
