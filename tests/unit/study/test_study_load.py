@@ -596,7 +596,9 @@ def test_what_mariadb_is_not_driven_with_is_refused() -> None:
     with pytest.raises(StudyError, match='benchmark "tpcc", on mariadb: profile "batched" is not there'):
         load_study(text, "s.toml", BENCHMARKS)
     for profile in ("chatty", "proc"):
-        assert load_study(text.replace('"tpcc"', f'"tpcc", parameters = {{ profile = "{profile}" }}'), "s.toml", BENCHMARKS)
+        assert load_study(
+            text.replace('"tpcc"', f'"tpcc", parameters = {{ profile = "{profile}" }}'), "s.toml", BENCHMARKS
+        )
     two = driven.replace('name = "a"\n', 'name = "a"\ndatabase_machine = { count = 2 }\n')
     with pytest.raises(StudyError, match="nephoscope starts one server of mariadb: use 1 machine"):
         load_study(two, "s.toml", BENCHMARKS)
