@@ -69,7 +69,7 @@ class RespTarget(Concise):
 
 
 class MysqlTarget(Concise):
-    """MySQL or MariaDB; transactions as `chatty`, TPC-C also as `proc`. The password is in the environment (`MYSQL_PWD`)."""
+    """MySQL or MariaDB; transactions as `chatty`, TPC-C also as `proc`. The password is in `MYSQL_PWD`."""
 
     kind: Literal["mysql"] = "mysql"
     dsn: str = Field(
