@@ -102,7 +102,7 @@ def test_a_budget_question_is_answered_by_fields_that_are_visible_at_once(page: 
 
 
 def test_a_label_of_the_study_is_a_filter_a_fact_and_a_column(page: Any, study: AnalysedStudy) -> None:
-    assert page.inner_text("label:has(#explore-label-tier)").startswith("tier")
+    assert page.inner_text("label:has(#explore-label-tier)").startswith("Tier")
     page.select_option("#explore-label-tier", "m6i")
     found = shown(page)
     assert found
