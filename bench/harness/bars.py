@@ -128,6 +128,11 @@ def at_least(what: str, found: Ratios, limit: float) -> Bar:
     return _of_ratios(what, f"≥ {limit:g} ×", found, lambda value: value >= limit, every=False)
 
 
+def within(what: str, found: Ratios, part: float) -> Bar:
+    """A bar that the median of the ratios must not be farther from 1 than this."""
+    return _of_ratios(what, f"1 ± {part:g}", found, lambda value: abs(value - 1) <= part, every=False)
+
+
 def compared(what: str, found: Ratios) -> Bar:
     """No bar of its own, but what a bar above it may be judged by."""
     return Bar(what, "", _seen(found), Verdict.NONE if found.equal else _not_judged(found))

@@ -154,7 +154,10 @@ def machine() -> str:
     text = Path("/proc/cpuinfo").read_text(encoding="utf-8")
     model = re.search(r"model name\s*:\s*(.+)", text)
     memory = re.search(r"MemTotal:\s*(\d+)", Path("/proc/meminfo").read_text(encoding="utf-8"))
+    mhz = [float(one) for one in re.findall(r"cpu MHz\s*:\s*([\d.]+)", text)]
+    clock = f" at {max(mhz):,.0f} MHz" if mhz else ""
     gib = int(memory[1]) / _KIB**2 if memory else 0.0
     release = os.uname()
     cpus = len(os.sched_getaffinity(0))
-    return f"{model[1] if model else release.machine}, {cpus} CPUs, {gib:.1f} GiB, {release.sysname} {release.release}"
+    name = f"{model[1] if model else release.machine}{clock}"
+    return f"{name}, {cpus} CPUs, {gib:.1f} GiB, {release.sysname} {release.release}"

@@ -122,6 +122,9 @@ enum Command {
         /// Largest working set of a thread in bytes; by default four times the last level's caches.
         #[arg(long, value_parser = clap::value_parser!(u64).range(1 << 14..=1 << 40))]
         largest_bytes: Option<u64>,
+        /// Smallest working set of a thread in bytes; the next ones double.
+        #[arg(long, default_value_t = 1 << 14, value_parser = clap::value_parser!(u64).range(1 << 14..=1 << 40))]
+        smallest_bytes: u64,
     },
     /// Print the JSON Schema of a spec (nephoscope/load-spec/1).
     Schema,
@@ -203,9 +206,9 @@ fn dispatch(command: Command) -> Result<ExitCode, Failure> {
         Command::Kernel { threads, duration_s } => {
             return kernel::run(threads, f64::from(duration_s), io::stdout().lock());
         }
-        Command::Memory { sample_ms, largest_bytes } => {
+        Command::Memory { sample_ms, largest_bytes, smallest_bytes } => {
             let sample = Duration::from_millis(sample_ms);
-            return memory::run(memory::Request { sample, largest_bytes }, io::stdout().lock());
+            return memory::run(memory::Request { sample, largest_bytes, smallest_bytes }, io::stdout().lock());
         }
         Command::Merge { files } => return print_merged(&files),
         Command::Wire { delay_us, jitter_us, loss_percent } => {

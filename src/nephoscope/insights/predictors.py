@@ -9,7 +9,7 @@ from nephoscope.model.records import Direction, Metric
 from nephoscope.model.rows import ConfigurationRow, Statistic, TrialRow
 from nephoscope.model.subjects import Subject
 from nephoscope.model.words import enumeration
-from nephoscope.stats.correlation import MIN_N, RankCorrelation, rank_correlation
+from nephoscope.stats.correlation import MIN_N, RankCorrelation, rank_correlation, rank_correlation_within
 from nephoscope.stats.median import CONFIDENCE
 
 SHORTLIST = 3
@@ -154,6 +154,7 @@ def _correlation(rows: Sequence[Statistic], target: Mapping[str, Statistic], tri
 def _predicts(lookup: Lookup, one: _MostLike) -> Draft:
     in_order = sorted(one.micro, key=lambda row: (-_signed(row), row.configuration))
     best = max(in_order, key=lambda row: one.target[row.configuration].compared.value).configuration
+    within = _within_sizes(lookup, one)
     return say(
         "predictors",
         "answer",
@@ -161,8 +162,10 @@ def _predicts(lookup: Lookup, one: _MostLike) -> Draft:
         + "{micro_title} of {micro} ranks {n:count} configurations most like {title} of {database}: rank correlation "
         "{rho:signed} ({level:coverage} interval {low:signed} to {high:signed}), so it predicts the order. Its first "
         "{short:count} are {shortlist}; the configuration with the best {title}, {best}, is number {rank:count} in its "
-        "order.",
+        "order."
+        + (_WITHIN + ("not the reason." if within["low_within"] > 0 else "a possible reason.") if within else ""),
         numbers=one.numbers
+        | within
         | {
             "short": min(SHORTLIST, len(in_order)),
             "rank": 1 + [row.configuration for row in in_order].index(best),
@@ -172,6 +175,27 @@ def _predicts(lookup: Lookup, one: _MostLike) -> Draft:
         best=best,
         **one.words(lookup),
     )
+
+
+_WITHIN = (
+    " Among the {n_within:count} that have as many CPUs as at least five others, it is {rho_within:signed} "
+    "({level:coverage} interval {low_within:signed} to {high_within:signed}): size is "
+)
+
+
+def _within_sizes(lookup: Lookup, one: _MostLike) -> dict[str, float]:
+    """The correlation among machines of one size; empty where all have one, or no size has enough of them.
+
+    Per CPU, too, the small ones may be ahead in both metrics: of a machine that others share, say.
+    """
+    cpus = {row.configuration: row.vcpus for row in lookup[ConfigurationRow] if row.vcpus}
+    rows = [row for row in one.micro if row.configuration in cpus]
+    sizes = [cpus[row.configuration] for row in rows]
+    values = [one.target[row.configuration].compared.value for row in rows]
+    found = rank_correlation_within([_signed(row) for row in rows], values, sizes, one.correlation.confidence)
+    if found is None or len(set(sizes)) < 2:
+        return {}
+    return {"n_within": found.n, "rho_within": found.rho, "low_within": found.low, "high_within": found.high}
 
 
 def _nothing_predicts(lookup: Lookup, many: Sequence[_MostLike]) -> Draft:

@@ -1,8 +1,8 @@
 """Do two measurements put the same things in the same order? Spearman's rank correlation with its interval."""
 
 import math
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Hashable, Sequence
+from dataclasses import dataclass, replace
 
 import numpy as np
 
@@ -52,13 +52,45 @@ def rank_correlation(
         return None
     rho = float(np.corrcoef(doubled_midranks(x)[0], doubled_midranks(y)[0])[0, 1])
     if abs(rho) > 1 - 1e-12:
-        return _perfect(math.copysign(1.0, rho), x.size, confidence)
-    return _interval(rho, rho, x.size, confidence)
+        rho = math.copysign(1.0, rho)
+    return _interval(rho, _centre(rho, x.size), x.size, confidence)
 
 
-def _perfect(rho: float, n: int, confidence: float) -> RankCorrelation:
+def rank_correlation_within(
+    left: Sequence[float], right: Sequence[float], strata: Sequence[Hashable], confidence: float = CONFIDENCE
+) -> RankCorrelation | None:
+    """The rho that pairs of one stratum have in common: what is left of it where strata differ in both values.
+
+    Args:
+        left: shape (n,).
+        right: shape (n,), the partner of each.
+        strata: shape (n,); those with fewer than six pairs, or with one distinct value on a side, are left out.
+        confidence: of the interval, which is approximate.
+
+    Returns:
+        None if no stratum is left; `n` counts the pairs of those that are.
+
+    Source: Hedges & Olkin, Statistical Methods for Meta-Analysis (1985), chapter 11: the mean on Fisher's scale, each
+        stratum weighted by its size less three.
+    """
+    places = {one: [place for place, each in enumerate(strata) if each == one] for one in set(strata)}
+    found = [
+        each
+        for of_one in places.values()
+        if (each := rank_correlation([left[place] for place in of_one], [right[place] for place in of_one]))
+    ]
+    weight = sum(each.n - 3 for each in found)
+    if not weight:
+        return None
+    mean = sum((each.n - 3) * math.atanh(_centre(each.rho, each.n)) for each in found) / weight
+    rho = math.tanh(mean)
+    return replace(_interval(rho, rho, weight + 3, confidence), n=sum(each.n for each in found))
+
+
+def _centre(rho: float, n: int) -> float:
     """A perfect order has no width on Fisher's scale; use that of the least imperfect order (a swap of neighbours)."""
-    return _interval(rho, math.copysign(1 - 12 / (n * (n * n - 1)), rho), n, confidence)
+    least = 1 - 12 / (n * (n * n - 1))
+    return max(-least, min(least, rho))
 
 
 def _interval(rho: float, centre: float, n: int, confidence: float) -> RankCorrelation:

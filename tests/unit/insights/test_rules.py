@@ -410,6 +410,8 @@ def test_a_microbenchmark_is_held_against_the_database_or_said_to_be_undecidable
     (predicts,) = told("clouds", "predictors")
     assert "so it predicts the order" in str(predicts.text)
     assert predicts.numbers["n"] == 18
+    assert predicts.numbers["n_within"] == 18, "six of each size"
+    assert str(predicts.text).endswith("): size is not the reason.")
     (none,) = told("clouds without a database", "predictors")
     assert str(none.text).startswith("These data cannot show whether 1 microbenchmark metric predicts")
     assert str(none.text).endswith("of a database: no trial drove a database.")

@@ -6,7 +6,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from scipy import stats  # type: ignore[import-untyped]
 
-from nephoscope.stats.correlation import rank_correlation
+from nephoscope.stats.correlation import rank_correlation, rank_correlation_within
 
 
 def test_rho_is_scipys_also_with_ties() -> None:
@@ -49,3 +49,31 @@ def test_the_interval_covers_nearly_what_it_says(true: float) -> None:
         assert found is not None
         inside += found.low <= of_ranks <= found.high
     assert inside / 1000 >= 0.93
+
+
+def test_what_strata_differ_in_is_no_correlation_within_them() -> None:
+    generator = np.random.default_rng(3)
+    strata = [place % 4 for place in range(80)]
+    x, y = (generator.normal(0, 1, 80) + 100 * np.array(strata) for _ in range(2))
+    overall, within = rank_correlation(x, y), rank_correlation_within(x, y, strata)
+    assert overall is not None
+    assert within is not None
+    assert overall.rho > 0.9
+    assert within.low < 0 < within.high
+    assert within.n == 80
+
+
+def test_strata_that_agree_say_it_together_and_small_ones_are_left_out() -> None:
+    order = [1.0, 2, 3, 5, 4, 6, 8, 7]
+    alone = rank_correlation(order, range(8))
+    both = rank_correlation_within(
+        [*order, *order, 1.0, 2], [*range(8), *range(8), 2.0, 1], [8] * 8 + [16] * 8 + [1] * 2
+    )
+    assert alone is not None
+    assert both is not None
+    assert (both.rho, both.n) == (pytest.approx(alone.rho), 16)
+    assert alone.low < both.low < both.rho
+    assert rank_correlation_within(order, order, range(8)) is None
+    perfect = rank_correlation_within(order * 2, order * 2, [1] * 8 + [2] * 8)
+    assert perfect is not None
+    assert 0.8 < perfect.low < perfect.rho < 1

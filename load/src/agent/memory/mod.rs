@@ -18,8 +18,6 @@ use std::io::{self, Write};
 use std::path::Path;
 use std::time::Duration;
 
-/// The smallest working set: half of the smallest first-level cache that is sold.
-const SMALLEST_BYTES: u64 = 16 << 10;
 /// Of all caches of the last level: a working set of so many times theirs is in memory.
 const TIMES_LAST_LEVEL: u64 = 4;
 /// All working sets together take at most this part of the memory that is available.
@@ -34,6 +32,8 @@ pub struct Request {
     pub sample: Duration,
     /// Of a thread's largest working set; `None`: four times the last level's caches.
     pub largest_bytes: Option<u64>,
+    /// Of a thread's smallest working set. The usual 16 KiB are half of the smallest first-level cache that is sold.
+    pub smallest_bytes: u64,
 }
 
 /// A number of one point.
@@ -91,7 +91,7 @@ pub fn run(request: Request, mut sink: impl Write) -> Result<ExitCode, Failure> 
     let failed = |error| Failure::new(ExitCode::BadSpec, format!("cannot measure the memory of this machine: {error}"));
     let machine = Machine::read(Path::new("/"), pinned::cpus().map_err(failed)?);
     print(&mut sink, &Line::Started { version: env!("CARGO_PKG_VERSION"), machine: &machine })?;
-    let points = points(&machine, request.largest_bytes);
+    let points = points(&machine, &request);
     for point in &points {
         let line = measured(point, machine.line_bytes, request.sample).map_err(failed)?;
         print(&mut sink, &line)?;
@@ -133,7 +133,7 @@ fn measured(point: &Point, line_bytes: usize, sample: Duration) -> io::Result<Li
 }
 
 /// In the order in which they are measured: one thread, half of the CPUs, all of them; latency; nodes; cores.
-fn points(machine: &Machine, largest_bytes: Option<u64>) -> Vec<Point> {
+fn points(machine: &Machine, request: &Request) -> Vec<Point> {
     let here = |cpu: &usize| Place { cpu: *cpu, touched_by: *cpu };
     let own = Nodes::default();
     let mut points = Vec::new();
@@ -141,13 +141,13 @@ fn points(machine: &Machine, largest_bytes: Option<u64>) -> Vec<Point> {
     numbers.dedup();
     for threads in numbers {
         let places: Vec<Place> = apart(&machine.cpus, threads).iter().map(here).collect();
-        for bytes in sizes(machine, threads as u64, largest_bytes) {
+        for bytes in sizes(machine, threads as u64, request) {
             for operation in [Operation::Read, Operation::Write, Operation::Copy] {
                 points.push(Point::Bandwidth(operation, places.clone(), bytes, own));
             }
         }
     }
-    let alone = sizes(machine, 1, largest_bytes);
+    let alone = sizes(machine, 1, request);
     let Some((first, largest)) = machine.cpus.first().map(here).zip(alone.last().copied()) else { return points };
     points.extend(alone.iter().map(|bytes| Point::Latency(Pages::Small, first, *bytes, own)));
     // A smaller set has no large page.
@@ -158,7 +158,7 @@ fn points(machine: &Machine, largest_bytes: Option<u64>) -> Vec<Point> {
             let nodes = Nodes { cpu_node: Some(*cpu_node), memory_node: Some(*memory_node) };
             let touched_by = others[0];
             let places: Vec<Place> = cpus.iter().map(|cpu| Place { cpu: *cpu, touched_by }).collect();
-            let bytes = *sizes(machine, places.len() as u64, largest_bytes).last().unwrap_or(&largest);
+            let bytes = *sizes(machine, places.len() as u64, request).last().unwrap_or(&largest);
             points.push(Point::Latency(Pages::Small, places[0], largest, nodes));
             points.push(Point::Bandwidth(Operation::Read, places, bytes, nodes));
         }
@@ -176,12 +176,12 @@ fn apart(cpus: &[usize], number: usize) -> Vec<usize> {
 }
 
 /// Working sets of each of so many threads, in steps of two: the largest leaves hardly a byte in any cache.
-fn sizes(machine: &Machine, threads: u64, largest_bytes: Option<u64>) -> Vec<u64> {
+fn sizes(machine: &Machine, threads: u64, request: &Request) -> Vec<u64> {
     let (of_one, of_all) = machine.last_level_bytes();
     let usual = TIMES_LAST_LEVEL * of_one.max(of_all / threads);
     let limit = machine.available_bytes / PART_OF_AVAILABLE / threads;
-    let enough = largest_bytes.unwrap_or(usual);
-    let mut sizes = vec![SMALLEST_BYTES];
+    let enough = request.largest_bytes.unwrap_or(usual);
+    let mut sizes = vec![request.smallest_bytes];
     while sizes.last().is_some_and(|last| *last < enough && last * 2 <= limit) {
         sizes.push(sizes[sizes.len() - 1] * 2);
     }
@@ -205,24 +205,30 @@ mod tests {
         }
     }
 
+    fn asked(largest_bytes: Option<u64>) -> Request {
+        Request { sample: Duration::from_micros(200), largest_bytes, smallest_bytes: 16 << 10 }
+    }
+
     #[test]
     fn working_sets_double_until_no_cache_holds_them() {
         let alone = machine(2, &[&[0, 1]]);
-        assert_eq!(sizes(&alone, 1, None).last(), Some(&(128 << 20)));
+        assert_eq!(sizes(&alone, 1, &asked(None)).last(), Some(&(128 << 20)));
         assert_eq!(
-            sizes(&alone, 1, Some(1 << 20)),
+            sizes(&alone, 1, &asked(Some(1 << 20))),
             [16 << 10, 32 << 10, 64 << 10, 128 << 10, 256 << 10, 512 << 10, 1 << 20]
         );
+        let only = Request { smallest_bytes: 3 << 20, ..asked(Some(4 << 20)) };
+        assert_eq!(sizes(&alone, 1, &only), [3 << 20, 6 << 20]);
         let two = machine(4, &[&[0, 1], &[2, 3]]);
-        assert_eq!(sizes(&two, 1, None).last(), Some(&(256 << 20)), "a core may use both caches");
+        assert_eq!(sizes(&two, 1, &asked(None)).last(), Some(&(256 << 20)), "a core may use both caches");
         let small = Machine { available_bytes: 64 << 20, ..alone };
-        assert_eq!(sizes(&small, 2, None).last(), Some(&(8 << 20)), "a quarter of what is available, for two");
+        assert_eq!(sizes(&small, 2, &asked(None)).last(), Some(&(8 << 20)), "a quarter of what is available, for two");
     }
 
     #[test]
     fn every_number_of_threads_is_measured_once_and_lies_apart() {
         let threads = |cpus: usize| {
-            let mut numbers: Vec<usize> = points(&machine(cpus, &[]), None)
+            let mut numbers: Vec<usize> = points(&machine(cpus, &[]), &asked(None))
                 .iter()
                 .filter_map(
                     |point| if let Point::Bandwidth(_, places, _, _) = point { Some(places.len()) } else { None },
@@ -240,7 +246,7 @@ mod tests {
 
     #[test]
     fn nodes_are_measured_against_each_other_and_cores_in_pairs() {
-        let points = points(&machine(4, &[&[0, 1], &[2, 3]]), Some(1 << 20));
+        let points = points(&machine(4, &[&[0, 1], &[2, 3]]), &asked(Some(1 << 20)));
         let nodes = |point: &Point| match point {
             Point::Bandwidth(_, places, _, nodes) => nodes.cpu_node.map(|cpu| (cpu, nodes.memory_node, places[0])),
             _ => None,
@@ -255,8 +261,7 @@ mod tests {
     #[test]
     fn a_run_prints_what_it_measured_and_that_it_ended() {
         let mut out = Vec::new();
-        let request = Request { sample: Duration::from_micros(200), largest_bytes: Some(64 << 10) };
-        run(request, &mut out).expect("measured");
+        run(asked(Some(64 << 10)), &mut out).expect("measured");
         let text = String::from_utf8(out).expect("text");
         let lines: Vec<serde_json::Value> =
             text.lines().map(|line| serde_json::from_str(line).expect("JSON")).collect();
