@@ -51,8 +51,14 @@ class PointSelect(Frozen):
     duration_s: float = Field(default=60, gt=0)
 
 
+class Memory(Frozen):
+    sample_ms: int = Field(default=20, ge=1)
+    largest_bytes: int | None = None
+
+
 KNOWN: dict[str, KnownBenchmark] = {
     "stress-ng": Stated(StressNg, Subject.CPU),
+    "memory": Stated(Memory, Subject.MEMORY),
     "fio": Stated(Fio, Subject.STORAGE),
     "tpcc": Stated(Tpcc, Subject.DATABASE),
     "point-select": Stated(PointSelect, Subject.DATABASE),
