@@ -175,7 +175,7 @@ def _asked(
     for cell in cells:
         fits = fnmatchcase(cell.benchmark, claim.benchmark) and fnmatchcase(cell.metric, claim.metric)
         named = cell.metric == claim.metric
-        asked = (cell.headline and cell.same_as is None) or (named and (cell.headline or cell.like_headline))
+        asked = (cell.headline and cell.same_as is None) or named
         if fits and asked and cell.per_cpu == (claim.per == "cpu") and cell.values[0] > 0:
             found[cell.benchmark, cell.metric][cell.configuration] = cell
     if not found:

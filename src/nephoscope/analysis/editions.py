@@ -1,7 +1,7 @@
-"""What changed from one analysed study to another: headline metrics, prices, and the answers to their questions."""
+"""What changed from one analysed study to another: metrics, prices, and the answers to their questions."""
 
 from collections import defaultdict
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -27,7 +27,7 @@ _Key = tuple[str, str, str]
 
 @dataclass(frozen=True)
 class _Pair:
-    """One headline metric of one configuration in both studies, as all trials and as the quiet ones have it."""
+    """One metric of one configuration in both studies, as all trials and as the quiet ones have it."""
 
     names: Counterparts
     before: Cell
@@ -41,22 +41,25 @@ class _Pair:
         return _measured(self.before), _measured(self.after)
 
 
-def editions_of(before: AnalysedStudy, after: AnalysedStudy, *, basis: str, alpha: float = ALPHA) -> Editions:
+def editions_of(
+    before: AnalysedStudy, after: AnalysedStudy, *, basis: str, alpha: float = ALPHA, also: Collection[str] = ()
+) -> Editions:
     """Everything that two studies say about what changed. Ratios are after / before.
 
     Results are compared if they are of the same benchmark in the same version with the same parameters, on two
     configurations that belong together (see `counterparts`); everything else is listed with the reason. There is a card
-    for each headline metric and each set of differences, and a row for each of its configurations. The intervals of all
-    cards hold together with a chance of 1 - `alpha`, and so do those of all rows (Bonferroni). A price is a constant,
-    so it moves an interval and does not widen it.
+    for each metric, headline or named, and each set of differences, and a row for each of its configurations. The
+    intervals of all cards hold together with a chance of 1 - `alpha`, and so do those of all rows (Bonferroni). A price
+    is a constant, so it moves an interval and does not widen it.
 
     Args:
         before: the earlier study.
         after: the later one, whose equivalence margin is used.
         basis: of the prices of both.
         alpha: chance that any interval of the cards is wrong; the same for the rows.
+        also: metrics that are compared beside the headline ones.
     """
-    pairs, left_out = _pairs(before, after)
+    pairs, left_out = _pairs(before, after, also)
     groups: dict[tuple[str, str, tuple[str, ...]], list[_Pair]] = defaultdict(list)
     for pair in pairs:
         groups[pair.after.benchmark, pair.after.metric, pair.names.differs].append(pair)
@@ -176,10 +179,10 @@ def _row(pair: _Pair, family: _Family, before: AnalysedStudy, after: AnalysedStu
     )
 
 
-def _pairs(before: AnalysedStudy, after: AnalysedStudy) -> tuple[list[_Pair], list[LeftOut]]:
+def _pairs(before: AnalysedStudy, after: AnalysedStudy, also: Collection[str]) -> tuple[list[_Pair], list[LeftOut]]:
     """What can be compared, sorted by benchmark, metric and configuration; and what cannot, and why."""
-    old, new = _headline_cells(before), _headline_cells(after)
-    quiet_old, quiet_new = _quiet_values(before), _quiet_values(after)
+    old, new = _cells(before, also), _cells(after, also)
+    quiet_old, quiet_new = _quiet_values(before, also), _quiet_values(after, also)
     names = counterparts(before, after)
     partner_of_new = {one.after: one for one in names}
     pairs: list[_Pair] = []
@@ -243,15 +246,19 @@ class _Quiet:
         return _measured(self.cells[key]) if key in self.cells else Measured(())
 
 
-def _quiet_values(study: AnalysedStudy) -> _Quiet:
+def _quiet_values(study: AnalysedStudy, also: Collection[str]) -> _Quiet:
     disturbed = disturbed_trials(study[TrialRow])
-    return _Quiet(disturbed, _headline_cells(study, lambda trial: trial not in disturbed))
+    return _Quiet(disturbed, _cells(study, also, lambda trial: trial not in disturbed))
 
 
-def _headline_cells(study: AnalysedStudy, wanted: Callable[[str], bool] = lambda _: True) -> dict[_Key, Cell]:
+def _cells(
+    study: AnalysedStudy, also: Collection[str], wanted: Callable[[str], bool] = lambda _: True
+) -> dict[_Key, Cell]:
     metrics = {row.benchmark: row.metrics for row in study.benchmarks}
     cells = counted_cells(study[TrialRow], [row for row in study[MeasurementRow] if wanted(row.trial)], metrics)
-    return {(c.benchmark, c.metric, c.configuration): c for c in cells if c.headline and not c.per_cpu}
+    return {
+        (c.benchmark, c.metric, c.configuration): c for c in cells if (c.headline or c.metric in also) and not c.per_cpu
+    }
 
 
 def _month(study: AnalysedStudy, benchmark: str, configuration: str, basis: str) -> float | None:

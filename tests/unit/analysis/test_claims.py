@@ -17,8 +17,9 @@ from nephoscope.store.folder import ResultsFolder
 from nephoscope.study.claims import Claims, Kind, load_claims
 from tests.docs.pages import ROOT, blocks
 from tests.support.shared_data import shared
-from tests.unit.analysis.study_builder import inputs, rows
+from tests.unit.analysis.study_builder import TPMC, inputs, measurement, rows
 from tests.unit.analysis.test_levels import SKEWED, STEADY
+from tests.unit.insights.rule_studies import SERVER_CPU
 from tests.unit.report.priced_example import MACHINES, priced_inputs
 
 SIX = [1000.0, 1001, 1002, 1003, 1004, 1005]
@@ -178,6 +179,20 @@ def test_claims_about_groups_are_corrected_together() -> None:
         many = Claims.model_validate({"claims": [BASE | groups | {"id": f"c{index}"} for index in range(count)]})
         found = analyse(replace(inputs(rows(values)), claims=many))[ClaimRow]
         assert {(row.verdict, row.unit_of_n) for row in found} == {(verdict, "configurations")}
+
+
+def test_a_metric_that_is_named_need_not_be_a_headline_one() -> None:
+    one = rows({"a": SIX, "b": [2 * x for x in SIX]})
+    cost = [measurement(row, value, SERVER_CPU) for row, value in zip(one[0], [*SIX, *SIX[::-1]], strict=True)]
+
+    def of(metric: str) -> list[ClaimRow]:
+        claims = Claims.model_validate({"claims": [BASE | AB | {"kind": "tie", "metric": metric}]})
+        study = replace(inputs((one[0], one[1] + cost), metrics={"tpcc": [TPMC, SERVER_CPU]}), claims=claims)
+        return analyse(study)[ClaimRow]
+
+    (named,) = of(SERVER_CPU.name)
+    assert (named.metric, named.verdict) == (SERVER_CPU.name, "supported")
+    assert [row.metric for row in of("*")] == [TPMC.name], "a pattern is about headline metrics"
 
 
 def test_what_is_not_measured_is_not_decided() -> None:

@@ -59,6 +59,23 @@ def test_less_than_the_margin_or_no_gate_is_no_failure(studies: Path, capsys: py
     assert run(studies, "slow") == 0
 
 
+def test_a_named_metric_is_compared_beside_the_headline_ones(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    for name, percent in (("old", 0), ("new", 9)):
+        values = [
+            {"read-multi.bandwidth": read, "copy-multi.bandwidth": copied}
+            for read, copied in zip(STEADY, slower(percent), strict=True)
+        ]
+        made_results(tmp_path / name, {"here": values}, uses="memory")
+    words = ["compare", str(tmp_path / "old"), str(tmp_path / "new"), "--fail-if", "worse"]
+    assert main(words) == 0
+    assert main([*words, "--metric", "copy-multi.bandwidth"]) == 8
+    assert "here, memory: memory copy by a thread on each CPU" in capsys.readouterr().err
+    assert main([*words, "--metric", "copy-multi.bandwith"]) == 2
+    assert "did you mean copy-multi.bandwidth?" in capsys.readouterr().err
+
+
 def test_what_is_undecided_is_said_and_fails_only_if_asked(studies: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert run(studies, "slow", "--fail-if", "worse", "--by", "50%") == 0
     assert "not known whether worse by 50 %: lost, fake: rate: no counterpart" in capsys.readouterr().err

@@ -45,6 +45,10 @@ def compare(
     markdown: Annotated[
         Path | None, typer.Option("--markdown", metavar="FILE", help="also write a Markdown summary; - prints only it")
     ] = None,
+    metric: Annotated[
+        list[str] | None,
+        typer.Option("--metric", metavar="NAME", help="compare this metric, too, beside the headline ones; repeatable"),
+    ] = None,
     fail_if: Annotated[
         list[FailIf] | None,
         typer.Option(
@@ -69,7 +73,7 @@ def compare(
         raise InputError("--by needs --fail-if", hint="add --fail-if worse")
     by_percent = None if by is None else _percent(by)
     new = ResultsFolder.existing(after)
-    found, names = evaluation.compare(before, new, basis), evaluation.names_of(before, after)
+    found, names = evaluation.compare(before, new, basis, metric or ()), evaluation.names_of(before, after)
     wanted = {str(kind) for kind in fail_if or ()}
     judged = judge(found, by_percent)
     if html is not None:

@@ -5,7 +5,7 @@ What needs SciPy, polars or Altair is imported where it is called: `status` must
 
 import math
 from collections import defaultdict
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
@@ -43,6 +43,7 @@ from nephoscope.store.made_from import remember, remembered, stamp_now
 from nephoscope.study.claims import load_claims
 from nephoscope.study.load import load_study
 from nephoscope.study.model import Stated, Study
+from nephoscope.study.suggest import nearest
 
 
 class _NoParameters(Frozen):
@@ -335,16 +336,17 @@ def study_at(path: Path) -> AnalysedStudy:
     return published.read(bundle) if bundle else analysed(ResultsFolder.existing(path))
 
 
-def compare(before: Path, after: ResultsFolder, basis: str | None) -> Editions:
+def compare(before: Path, after: ResultsFolder, basis: str | None, also: Collection[str] = ()) -> Editions:
     """What changed from one study to another; see `editions_of`.
 
     Args:
         before: results folder or published report of the earlier study.
         after: the later one.
         basis: of the prices of both; None: the first of the later one.
+        also: metrics that are compared beside the headline ones.
 
     Raises:
-        InputError: one of the two is a rehearsal, and the other is not.
+        InputError: one of the two is a rehearsal, and the other is not; or no benchmark of the later has such a metric.
     """
     from nephoscope.analysis.editions import editions_of
 
@@ -355,8 +357,12 @@ def compare(before: Path, after: ResultsFolder, basis: str | None) -> Editions:
             f"{rehearsed[0]} holds a rehearsal, whose simulated numbers cannot be compared with measurements",
             hint="compare two folders of measurements, or two rehearsals",
         )
+    known = {metric.name for row in new.benchmarks for metric in row.metrics}
+    if unknown := [name for name in also if name not in known]:
+        near = nearest(unknown[0], known)
+        raise InputError(f"{after.path} has no metric {unknown[0]!r}", hint=f"did you mean {near}?" if near else None)
     first = next(iter(bases_in_order(new[CostRow], new.bases)), ON_DEMAND)
-    return editions_of(old, new, basis=basis or first)
+    return editions_of(old, new, basis=basis or first, also=also)
 
 
 def write_comparison(file: Path, found: Editions, names: tuple[str, str]) -> None:
