@@ -360,7 +360,7 @@ def compare(before: Path, after: ResultsFolder, basis: str | None, also: Collect
     known = {metric.name for row in new.benchmarks for metric in row.metrics}
     if unknown := [name for name in also if name not in known]:
         near = nearest(unknown[0], known)
-        raise InputError(f"{after.path} has no metric {unknown[0]!r}", hint=f"did you mean {near}?" if near else None)
+        raise InputError(f"{after.path} has no metric {unknown[0]!r}", hint=f"did you mean {near}?" if near else "")
     first = next(iter(bases_in_order(new[CostRow], new.bases)), ON_DEMAND)
     return editions_of(old, new, basis=basis or first, also=also)
 
