@@ -136,7 +136,7 @@ def test_a_controller_that_is_killed_leaves_no_stopped_process(place: Place) -> 
 
 def test_a_load_that_ends_early_ends_the_fault(place: Place) -> None:
     async def cut_short() -> None:
-        task = asyncio.create_task(inflict(place.site, Schedule("pause", [0.0], 600.0), begun()))
+        task = asyncio.create_task(inflict(place.site, Schedule("pause", [0.0], 60.0), begun()))
         deadline = time.monotonic() + PATIENCE_S
         while set((await place.victim.processes()).values()) != {STOPPED}:
             assert time.monotonic() < deadline
