@@ -327,10 +327,12 @@ impl Accounts {
     /// was counted already, and what the process used after that.
     fn read_ours(&mut self) -> bool {
         if let Some((group, start)) = &self.group {
-            for pid in self.programs() {
-                let stopped = self.stats.read(pid, Process::parse).is_some_and(|now| now.stopped);
-                self.ours.entry(pid).and_modify(|process| process.stopped = stopped);
-            }
+            let stats = &mut self.stats;
+            self.ours.retain(|pid, process| {
+                let now = stats.read(*pid, Process::parse).filter(|now| now.started == process.started);
+                process.stopped = now.as_ref().is_some_and(|now| now.stopped);
+                now.is_some()
+            });
             // A group also counts what its parent left behind.
             return group.used().map(|now| self.used = now.since(*start)).is_some();
         }
@@ -584,6 +586,21 @@ mod tests {
             });
             assert_eq!(groups, HashSet::from(["0::/of-10\n", "0::/of-11\n"].map(str::to_owned)));
         }
+    }
+
+    #[test]
+    fn a_stopped_tool_below_its_supervisor_is_counted_in_a_control_group_too() {
+        let files = Files::new("supervised");
+        for (pid, parent, state) in [(10, 1, "S"), (11, 10, "S"), (12, 11, "T")] {
+            files.put(pid, parent, 10, 0, 0);
+            let file = files.0.join(format!("{pid}/stat"));
+            fs::write(&file, fs::read_to_string(&file).unwrap().replace(" S ", &format!(" {state} "))).unwrap();
+        }
+        fs::write(files.0.join("cpu.stat"), "usage_usec 0\nuser_usec 0\nsystem_usec 0\n").unwrap();
+        let mut accounts = files.open(Trial::Group(files.0.clone()));
+        assert_eq!(at(&mut accounts, 0, 0).stopped, 1);
+        fs::remove_dir_all(files.0.join("12")).unwrap();
+        assert_eq!(at(&mut accounts, 1, 0).stopped, 0);
     }
 
     #[test]
