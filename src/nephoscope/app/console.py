@@ -7,6 +7,7 @@ import json
 import os
 import re
 import sys
+import textwrap
 from collections.abc import Collection, Iterable, Iterator, Sequence
 from contextlib import contextmanager, suppress
 from functools import cache
@@ -103,7 +104,8 @@ def _fitted(table: Table, optional: Sequence[str], width: int) -> Table:
     if len(equal) == len(headers):
         return table
     if said := [f"{headers[at]} {table[1][at]}" for at in equal if table[1][at]]:
-        say(f"All: {', '.join(said)}")
+        for part in textwrap.wrap(f"All: {', '.join(said)}", width, break_long_words=False, break_on_hyphens=False):
+            say(part)
     left_out: list[int] = []
     for at in (headers.index(header) for header in optional):
         if fits([*equal, *left_out]):

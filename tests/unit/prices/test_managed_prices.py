@@ -39,15 +39,15 @@ def service(priced_as: str, more: str = "") -> Configuration:
         # 730 x 0.540397 (vCPUs $241.19 + memory $153.30 a month) + 100 GB x 0.34: two copies, in two zones
         (
             ("gcp", "us-central1"),
-            "Cloud SQL PostgreSQL db-custom-4-15360 regional",
-            "kind = 'Cloud SQL SSD regional', size = 100",
+            "Cloud SQL db-custom-4-15360 HA",
+            "kind = 'Cloud SQL SSD HA', size = 100",
             428.49,
         ),
         # 730 x 0.145 + 1,000 GB x 0.115 + (16,000 - 12,000) IOPS x 0.02 = 105.85 + 115.00 + 80.00
         (
             ("aws", "us-east-1"),
-            "RDS PostgreSQL db.t3.large zonal",
-            "kind = 'RDS gp3 zonal', size = 1000, iops = 16000",
+            "RDS PostgreSQL db.t3.large",
+            "kind = 'RDS gp3', size = 1000, iops = 16000",
             300.85,
         ),
         # 730 x 4 x 0.222 + 100 GB x 0.35 = 648.24 + 35.00
