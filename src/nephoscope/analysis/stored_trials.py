@@ -9,7 +9,6 @@ from nephoscope.store.attempt import Attempt
 from nephoscope.store.files import read_text
 from nephoscope.store.folder import ResultsFolder, Trial, decisive
 from nephoscope.store.made_from import Looks, remembered, stamp_now
-from nephoscope.store.made_from import remember as remember_inputs
 from nephoscope.store.read_once import ReadOnce
 from nephoscope.store.verified import Checked, Verifier, look
 
@@ -87,29 +86,19 @@ def verified_trials(folder: ResultsFolder, looks: Looks | None = None, *, rememb
     return rows
 
 
-def made_from(folder: ResultsFolder, inputs_digest: str, plan: Plan, *, remember: bool = True) -> bool:
-    """Whether the folder is still what an analysis with this digest was made from.
+def made_from(folder: ResultsFolder, inputs_digest: str, plan: Plan) -> bool:
+    """Whether the folder is still what an analysis with this digest was made from, and the analysis was made here.
 
-    If not, a trial was measured, parsed again or copied in since.
+    If not, a trial was measured, parsed again or copied in since; or the folder is a copy: its tables may say anything.
 
     Args:
         folder: results.
         inputs_digest: of everything the analysis was made from: study, plan, and what is stored of each attempt that
             counts.
         plan: as the analysis knows it.
-        remember: files that were read are not read again the next time, unless they look otherwise.
     """
     trials = [planned.intent.id for planned in plan.trials if folder.concerns(planned.intent.id)]
-    if remembered(folder.path, stamp_now(folder, trials, MADE_BY)) == inputs_digest:
-        return True
-    looks = Looks(folder.path, MADE_BY)
-    now = begun_digest(folder)
-    for row in verified_trials(folder, looks, remember=remember):
-        add_to(now, row)
-        row.forget()
-    if remember:
-        remember_inputs(folder.path, looks.stamp, now.hexdigest())
-    return now.hexdigest() == inputs_digest
+    return remembered(folder.path, stamp_now(folder, trials, MADE_BY)) == inputs_digest
 
 
 def begun_digest(folder: ResultsFolder) -> "hashlib._Hash":

@@ -9,9 +9,11 @@ from pathlib import Path
 
 import pytest
 
+from nephoscope.analysis import stored
 from nephoscope.app.cli import main
 from nephoscope.app.commands import fleet
 from nephoscope.app.stages import evaluation, verifying
+from nephoscope.model.errors import StorageFailed
 from nephoscope.model.rows import MeasurementRow, Statistic, TrialRow
 from nephoscope.prices.rows import COLUMNS
 from nephoscope.run.study import run_study
@@ -135,6 +137,26 @@ def test_a_report_after_an_analysis_reads_no_trial_until_a_file_of_one_looks_dif
     assert [row.state for row in again[TrialRow]].count("altered") == 1
     (folder.path / "prices.csv").write_text(f"{','.join(COLUMNS)}\n")
     assert evaluation.analysed(folder).inputs_digest != again.inputs_digest
+
+
+def test_tables_that_came_with_a_copy_are_made_again_whatever_their_digests_say(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    folder = made_results(tmp_path / "r", SPEEDS)
+    honest = evaluation.analyze(folder)
+    copy = ResultsFolder(Path(shutil.copytree(folder.path, tmp_path / "copy")))
+    forged = honest.model_copy(update={"title": "forged"})
+    stored.write(copy, forged)
+    assert not verifying.verify(copy).differences
+    assert evaluation.analysed(copy).title == honest.title
+    stored.write(copy, forged)
+    (copy.path / "made-from.json").unlink()
+
+    def full(*_: object) -> None:
+        raise StorageFailed("the disk is full")
+
+    monkeypatch.setattr(stored, "write", full)
+    assert evaluation.analysed(copy).title == honest.title
 
 
 def test_verify_reads_every_file_again_even_if_its_times_were_set_back(tmp_path: Path) -> None:

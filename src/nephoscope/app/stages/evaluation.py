@@ -22,7 +22,14 @@ from nephoscope.model.analysed import AnalysedStudy
 from nephoscope.model.derived import Derived
 from nephoscope.model.disturbance import Disturbance
 from nephoscope.model.editions import Editions
-from nephoscope.model.errors import DamagedFile, InputError, NephoscopeError, NewerSchema, OutputUnreadable
+from nephoscope.model.errors import (
+    DamagedFile,
+    InputError,
+    NephoscopeError,
+    NewerSchema,
+    OutputUnreadable,
+    StorageFailed,
+)
 from nephoscope.model.frozen import Frozen
 from nephoscope.model.missing import MissingPart
 from nephoscope.model.price_rows import ON_DEMAND, CostRow, bases_in_order
@@ -261,7 +268,22 @@ def claims(folder: ResultsFolder, file: Path | None) -> list[ClaimRow]:
 
 
 def analysed(folder: ResultsFolder) -> AnalysedStudy:
-    """The stored analysis; analyses first when it is of other trials, of an earlier version, damaged, or not there."""
+    """The stored analysis; analyses first when it is of other trials, of an earlier version, damaged, or not there.
+
+    Also when it was made elsewhere: whoever made the folder can have written any numbers into the tables of a copy.
+    """
+    try:
+        return _stored_here(folder)
+    except StorageFailed:  # a folder that cannot be written to is analysed each time
+        return analysed_now(folder)
+
+
+def _stored_here(folder: ResultsFolder) -> AnalysedStudy:
+    """As `analysed`; its tables are those in the folder.
+
+    Raises:
+        StorageFailed: the analysis is not stored yet, and cannot be.
+    """
     from nephoscope.analysis import stored
 
     found = _stored_analysis(folder)
@@ -275,15 +297,15 @@ def analysed_now(folder: ResultsFolder) -> AnalysedStudy:
     """As `analysed`, but stores nothing: a study may be running in the folder."""
     from nephoscope.insights.registry import analyse
 
-    found = _stored_analysis(folder, remember=False)
+    found = _stored_analysis(folder)
     if found is not None:
         return found
     study = stored_study(folder)
     return analyse(_inputs(folder, study, remember=False))
 
 
-def _stored_analysis(folder: ResultsFolder, *, remember: bool = True) -> AnalysedStudy | None:
-    """None: there is none of these trials by this version."""
+def _stored_analysis(folder: ResultsFolder) -> AnalysedStudy | None:
+    """None: there is none of these trials that this version made here."""
     from nephoscope.analysis import stored
 
     try:
@@ -292,7 +314,7 @@ def _stored_analysis(folder: ResultsFolder, *, remember: bool = True) -> Analyse
         return None
     if found is None or found.inputs_digest is None or found.missing:  # a defect may have been mended meanwhile
         return None
-    return found if made_from(folder, found.inputs_digest, found.plan, remember=remember) else None
+    return found if made_from(folder, found.inputs_digest, found.plan) else None
 
 
 def answers(folder: ResultsFolder) -> list[str]:
@@ -377,7 +399,7 @@ def query(folder: ResultsFolder, sql: str) -> tuple[list[str], list[tuple[Any, .
     from nephoscope.analysis import query as asking
     from nephoscope.analysis import stored
 
-    analysed(folder)
+    _stored_here(folder)
     return asking.query(stored.frames(folder), sql)
 
 
