@@ -21,7 +21,7 @@ _BYTE_ORDERS = {
 }  # fmt: skip
 """Longer marks first: that of UTF-32 begins with that of UTF-16."""
 _FAILED = re.compile(
-    r"""^[\ \t]*(?:
+    r"""^[\ \t]*+(?:
     (?:fio:\ |\S+:\ )?terminating\ on\ signal\b
     | fio:\ (?:pid=[0-9]+,\ (?:err=[1-9]|got\ signal)|io_u\ error|.*\b(?:not\ loadable|failed|hung|exited)\b)
     | verify:\ bad\b

@@ -8,6 +8,7 @@ from nephoscope.importers import oltp_logs
 from nephoscope.importers.cloud_report_2019.overlap import unfinished
 from nephoscope.machines.facts_text import disk_of, keyed_lines
 from nephoscope.model.text import line
+from nephoscope.parsers.text import require_readable
 from nephoscope.report.main import measured
 from nephoscope.report.wording import _COUNTED
 
@@ -21,6 +22,7 @@ LONG: dict[str, Callable[[], object]] = {
     "line ends after the start of a tool": lambda: unfinished(
         "Number of threads: 1\nThreads started!" + "\n" * MEGABYTE + "x"
     ),
+    "spaces in the output of a tool": lambda: require_readable(" " * MEGABYTE + "x", "ping"),
     "a folder in a command line": lambda: oltp_logs._YCSB_FILE.findall(f"-P {'a' * MEGABYTE}/"),
     "spaces in the model of a CPU": lambda: measured._MARKS.sub("", " " * MEGABYTE + "x"),
     "a metric's title": lambda: _COUNTED.search("a" * MEGABYTE),
