@@ -25,6 +25,7 @@ from nephoscope.benchmarks.load.spec import (
     PostgresTarget,
     RespTarget,
 )
+from nephoscope.benchmarks.load.steadiness import steadiness
 from nephoscope.databases.asking import speaks_mysql
 from nephoscope.databases.base import Endpoint, HasFixtures
 from nephoscope.machines.remote import Completed
@@ -312,7 +313,7 @@ class LoadBenchmark(Benchmark):
             found.append(load_row(RETRIES, load_output.retries(output) / ended))
         if output.finished.offered is not None:
             found.append(load_row(OFFERED, output.finished.offered / output.measured_s))
-        return found + saturation_measurements(output)
+        return [*found, *steadiness(load_output.ended(output)), *saturation_measurements(output)]
 
     @override
     def ended(self, raw: RawOutput, parameters: Any) -> Sequence[Ended]:

@@ -5,6 +5,7 @@ from functools import cache
 from nephoscope.benchmarks.load import output as load_output
 from nephoscope.benchmarks.load.saturation import PACING_ERROR, THREAD_CPU
 from nephoscope.benchmarks.load.server_costs import SERVER_COSTS
+from nephoscope.benchmarks.load.steadiness import STEADINESS
 from nephoscope.model.records import Direction, Measurement, Metric
 
 CLIENT_CPU = Metric(
@@ -40,7 +41,7 @@ OFFERED = Metric(
 def generator_metrics(*, paced: bool) -> tuple[Metric, ...]:
     """What every workload reports of load generator and server; `paced` operations have scheduled start times."""
     of_rate = (PACING_ERROR, OFFERED) if paced else ()
-    return (CLIENT_CPU, CLIENT_CPU_PER_OPERATION, RETRIES, THREAD_CPU, *of_rate, *SERVER_COSTS)
+    return (CLIENT_CPU, CLIENT_CPU_PER_OPERATION, RETRIES, *STEADINESS, THREAD_CPU, *of_rate, *SERVER_COSTS)
 
 
 @cache
