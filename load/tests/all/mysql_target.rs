@@ -355,12 +355,13 @@ fn a_server_of_another_protocol_is_named() {
     }
 }
 
-/// A server that a file of this machine is worth an answer to, and others that lose their way.
 /// What MariaDB says first, and of success.
 const GREETING: &[u8] =
     b"\x64\0\0\0\x0a5.5.5-10.11.19-MariaDB-0+deb12u1\0\x27\0\0\0\x3d\x4b\x7b\x32\x40\x55\x3a\x79\0\xfe\xf7\x2d\
     \x02\0\xff\x81\x15\0\0\0\0\0\0\x1d\0\0\0\x24\x47\x52\x37\x6f\x33\x3a\x3a\x6f\x54\x44\x5f\0mysql_native_password\0";
 const OK: &[u8] = b"\x07\0\0\x01\0\0\0\x02\0\0\0";
+/// Of a statement to prepare: it has five parameters.
+const MISCOUNTED: &[u8] = b"\x0c\0\0\x01\0\x01\0\0\0\0\0\x05\0\0\0\0";
 
 #[test]
 fn tidb_is_refused_by_its_name() {
@@ -382,6 +383,7 @@ fn tidb_is_refused_by_its_name() {
     server.join().unwrap();
 }
 
+/// A server that a file of this machine is worth an answer to, and others that lose their way.
 #[test]
 fn a_hostile_server_gets_no_file_and_no_patience() {
     for (answer, expected) in [
@@ -393,6 +395,7 @@ fn a_hostile_server_gets_no_file_and_no_patience() {
         (b"\0\0\0\x01", "damaged"),
         (b"\x01\0\0\x01\x01\x01\0\0\x02\xff", "damaged"),
         (b"\x01\0\0", "closed the connection"),
+        (MISCOUNTED, "5 parameters, not 1"),
     ] {
         let listener = TcpListener::bind("127.0.0.1:0").unwrap();
         let port = listener.local_addr().unwrap().port();
@@ -414,7 +417,11 @@ fn a_hostile_server_gets_no_file_and_no_patience() {
         });
         let dsn = parse(&format!("mysql://u@127.0.0.1:{port}/d?ssl-mode=DISABLED"));
         let mut connection = <Connection as AdminSession>::open(&dsn, Some(Duration::from_secs(60))).unwrap();
-        let error = connection.query("SELECT 1").unwrap_err().to_string();
+        let error = if answer == MISCOUNTED {
+            connection.prepare(&[Statement { name: "one", sql: "SELECT $1".to_owned() }]).unwrap_err().to_string()
+        } else {
+            connection.query("SELECT 1").unwrap_err().to_string()
+        };
         assert!(error.contains(expected), "{}: {error}", answer.escape_ascii());
         drop(connection);
         assert_eq!(server.join().unwrap(), b"", "nothing was sent after {}", answer.escape_ascii());

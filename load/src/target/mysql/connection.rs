@@ -124,7 +124,7 @@ impl Connection {
     }
 
     fn prepare_one(&mut self, sql: &str) -> Result<(Prepared, Vec<Column>), TargetError> {
-        let Marked { sql, marks } = Marked::read(sql);
+        let Marked { sql, count: marked, marks } = Marked::read(sql);
         self.send(PREPARE, sql.as_bytes())?;
         let packet = self.receive(1)?;
         let mut reader = Reader(self.body(&packet));
@@ -134,6 +134,12 @@ impl Connection {
             Some((Prepared { number, parameters, marks, ..Prepared::default() }, columns))
         };
         let (prepared, count) = head().ok_or_else(|| damaged("the answer to a statement to prepare"))?;
+        if usize::from(prepared.parameters) != marked {
+            let counts = prepared.parameters;
+            return Err(TargetError::Protocol(format!(
+                "the server counts {counts} parameters, not {marked}, in {sql}"
+            )));
+        }
         let mut sequence = 1_u8;
         let mut columns = Vec::new();
         for index in 0..u32::from(prepared.parameters) + u32::from(count) {

@@ -18,6 +18,8 @@ pub(super) struct Mark {
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct Marked {
     pub(super) sql: String,
+    /// How many marks it has.
+    pub(super) count: usize,
     /// What is sent for each mark; empty where it is each value, in order.
     pub(super) marks: Vec<Mark>,
 }
@@ -44,11 +46,12 @@ impl Marked {
             text.push_str(element.map_or(rest, |(_, rest)| rest));
             marks.push(Mark { value, element: element.map(|(element, _)| element) });
         }
+        let count = marks.len();
         let in_order = |(index, mark): (usize, &Mark)| *mark == Mark { value: index, element: None };
         if marks.iter().enumerate().all(in_order) {
             marks.clear();
         }
-        Self { sql: text, marks }
+        Self { sql: text, count, marks }
     }
 }
 
