@@ -127,3 +127,16 @@ class Editions(Frozen):
     also_different: list[str] = Field(description="what no study file declares: versions, settings in force, CPUs")
     left_out: list[LeftOut]
     simulated: bool = Field(default=False, description="both studies are rehearsals: a program drew every number")
+
+    def apart(self, card: EditionCard) -> list[EditionRow]:
+        """Configurations of a card with several that are certainly better or worse where the card is not."""
+        if len(card.configurations) == 1:
+            return []
+        decided = {ComparisonVerdict.BETTER, ComparisonVerdict.WORSE} - {card.verdict}
+        return [
+            row
+            for row in self.rows
+            if (row.benchmark, row.metric) == (card.benchmark, card.metric)
+            and row.configuration in card.configurations
+            and row.verdict in decided
+        ]

@@ -27,13 +27,9 @@ def render_markdown(found: Editions, judged: Judged | None, names: tuple[str, st
     if judged is not None:
         lines += [*_verdict(judged), ""]
     if found.cards:
-        lines += [
-            "| configuration | metric | change | interval | | before → after | n |",
-            "|---|---|--:|---|---|---|--:|",
-        ]
-        lines += [_line(card) for card in found.cards[:MAX_ROWS]]
-        more = len(found.cards) - MAX_ROWS
-        lines += ["", f"And {more} more."] if more > 0 else []
+        rows = [_line(row) for card in found.cards for row in (card, *found.apart(card))]
+        more = len(rows) - MAX_ROWS
+        lines += [*_HEAD, *rows[:MAX_ROWS], *(["", f"And {more} more."] if more > 0 else [])]
         lines += ["", words.sure(len(found.cards))]
     else:
         lines += ["Nothing in the two studies can be compared."]

@@ -6,11 +6,13 @@ from typing import Any
 import numpy as np
 import pytest
 
+from nephoscope.analysis.editions import editions_of
 from nephoscope.analysis.lookup import Lookup
 from nephoscope.insights.registry import analyse
 from nephoscope.model.analysed import AnalysedStudy
 from nephoscope.model.questions import Behind, BestRow
 from nephoscope.model.records import Direction
+from nephoscope.report.edition_markdown import render_markdown
 from nephoscope.report.main.verdict import MAX_BARS, Card, verdict
 from nephoscope.report.page import render_pages
 from nephoscope.report.parts import Book, Page
@@ -74,6 +76,14 @@ def test_every_text_names_it() -> None:
     assert "worst first" in page
     assert all(name in page for name in HOSTS)
     assert "best 10 of 12" not in page
+
+
+def test_a_summary_of_what_changed_names_the_host_that_became_slow_among_equal_ones() -> None:
+    found = editions_of(rack({}), rack({"rack1-07": 0.875}), basis="on-demand")
+    (row,) = [text for text in render_markdown(found, None, ("before", "after")).splitlines() if "rack1-07" in text]
+    assert row.startswith("| rack1-07 | tpcc: ")
+    assert "slower" in row
+    assert not any(name in text for text in render_markdown(found, None, ("a", "b")).splitlines() for name in HOSTS[:6])
 
 
 def test_equal_hosts_are_a_tie_without_a_name() -> None:

@@ -108,7 +108,10 @@ def show(
         print_json(rows)
         return
     for group in _groups(rows):
-        print_answer(_HEADERS, map(_cells, group), _OPTIONAL)
+        columns = [head for head in _HEADERS if head != "terms" or any(row.terms for row in group)]
+        cells = (dict(zip(_HEADERS, _cells(row), strict=True)) for row in group)
+        optional = [head for head in _OPTIONAL if head in columns]
+        print_answer(columns, ([of[head] for head in columns] for of in cells), optional)
     for reason in dict.fromkeys(reasons[:_SHOWN]):
         say(f"no price: {reason}")
     if len(reasons) > _SHOWN:
