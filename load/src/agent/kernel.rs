@@ -4,11 +4,12 @@
 use crate::exit::{ExitCode, Failure};
 use coremark::types::{LIST_KNOWN_CRC, MATRIX_KNOWN_CRC, STATE_KNOWN_CRC};
 use coremark::{COMPILER_FLAGS, COMPILER_VERSION, Config, Results};
+use rustix::time::{ClockId, clock_gettime};
 use serde::Serialize;
 use std::io::Write;
 use std::sync::{Arc, Barrier};
 use std::thread;
-use std::time::Instant;
+use std::time::{Duration, Instant};
 
 /// What the numbers must be called.
 pub const LABEL: &str = "CoreMark-like kernel (Rust port), not an EEMBC score";
@@ -25,6 +26,8 @@ pub struct Measured {
     threads: u16,
     iterations: u64,
     elapsed_s: f64,
+    /// Of all threads, so that a stop of some of them shows.
+    cpu_s: f64,
     iterations_per_s: f64,
     crc_final: String,
     compiler: &'static str,
@@ -46,6 +49,7 @@ struct Worked {
     crc_final: u16,
     began: Instant,
     ended: Instant,
+    cpu_s: f64,
 }
 
 fn measure(threads: u16, seconds: f64) -> Result<Measured, Failure> {
@@ -73,6 +77,7 @@ fn measure(threads: u16, seconds: f64) -> Result<Measured, Failure> {
         threads,
         iterations: all,
         elapsed_s,
+        cpu_s: worked.iter().map(|one| one.cpu_s).sum(),
         iterations_per_s: all as f64 / elapsed_s,
         crc_final: format!("0x{:04x}", worked[0].crc_final),
         compiler: COMPILER_VERSION,
@@ -83,7 +88,7 @@ fn measure(threads: u16, seconds: f64) -> Result<Measured, Failure> {
 /// Rounds until the time is up, so that a machine that slows down or speeds up after the trial is measured as long as
 /// any other. `None`: a checksum was wrong.
 fn work(iterations: u32, seconds: f64) -> Option<Worked> {
-    let began = Instant::now();
+    let (began, cpu_began_s) = (Instant::now(), cpu_of_this_thread_s());
     let mut done = 0;
     loop {
         let result = kernel(iterations);
@@ -93,9 +98,15 @@ fn work(iterations: u32, seconds: f64) -> Option<Worked> {
             return None;
         }
         if (ended - began).as_secs_f64() >= seconds {
-            return Some(Worked { iterations: done, crc_final: result.crcfinal, began, ended });
+            let cpu_s = cpu_of_this_thread_s() - cpu_began_s;
+            return Some(Worked { iterations: done, crc_final: result.crcfinal, began, ended, cpu_s });
         }
     }
+}
+
+fn cpu_of_this_thread_s() -> f64 {
+    let read = clock_gettime(ClockId::ThreadCPUTime);
+    Duration::new(read.tv_sec.unsigned_abs(), u32::try_from(read.tv_nsec).unwrap_or_default()).as_secs_f64()
 }
 
 /// Chosen so that a round takes `ROUND_S` to twice that: long against the set-up of its data, short against the whole.
@@ -134,6 +145,7 @@ mod tests {
         assert_eq!(measured.threads, 2);
         assert!((measured.iterations_per_s * measured.elapsed_s - measured.iterations as f64).abs() < 1.0);
         assert!(measured.elapsed_s >= 0.3, "{}", measured.elapsed_s);
+        assert!(measured.cpu_s > 0.0 && measured.cpu_s <= 2.0 * measured.elapsed_s, "{}", measured.cpu_s);
     }
 
     #[test]

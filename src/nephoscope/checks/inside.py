@@ -4,7 +4,8 @@ If the rate fell for good, the mean over the trial is neither the burst rate nor
 cache says nothing about the disk.
 """
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
+from math import fsum
 
 from nephoscope.checks.steal import stolen_series
 from nephoscope.checks.thresholds import (
@@ -20,7 +21,7 @@ from nephoscope.checks.thresholds import (
 )
 from nephoscope.checks.verdicts import invalid, measured_of, over_machines, percent, unknown, valid
 from nephoscope.model.numbers import duration
-from nephoscope.model.records import CpuPhase, Evidence, Reads, Series, Verdict
+from nephoscope.model.records import CpuPhase, Evidence, Reads, Series, TelemetrySample, Verdict
 from nephoscope.model.units import GIB
 
 
@@ -130,7 +131,8 @@ class EffectiveCpus:
     text = (
         f"Rejects a trial whose CPU-bound workers got over {EFFECTIVE_CPUS_MISSING.percent} less CPU time than their "
         f"CPUs offer; of a phase under {STRESS_LENGTH.words} another {STRESS_START.words} may be missing, in which the "
-        f"workers start. Needs such a phase of at least {STRESS_SHORTEST.words}."
+        "workers start. What the hypervisor took is not missing here: `steal` judges it. Needs a phase of at least "
+        f"{STRESS_SHORTEST.words}."
     )
 
     def __call__(self, evidence: Evidence) -> Verdict | None:
@@ -140,18 +142,26 @@ class EffectiveCpus:
 
     def _phases(self, evidence: Evidence) -> Iterator[Verdict]:
         masks = evidence.measured_cpus
-        cpus = {len(masks[machine]) for machine in measured_of(masks, evidence.load_machines)}
+        machines = measured_of(masks, evidence.load_machines)
+        cpus = max((len(masks[machine]) for machine in machines), default=0)
+        stolen = [_stolen_s(evidence.telemetry.get(machine, ()), masks[machine]) for machine in machines]
         for phase in evidence.cpu_phases:
             if phase.real_s >= STRESS_SHORTEST.value:
-                yield self._phase(phase, max(cpus, default=0))
+                yield self._phase(phase, cpus, max(stolen, default=0.0))
 
-    def _phase(self, phase: CpuPhase, cpus: int) -> Verdict:
+    def _phase(self, phase: CpuPhase, cpus: int, stolen_s: float) -> Verdict:
         if not cpus:
             return unknown(self.name, "the number of CPUs the workers ran on is not known")
         wanted = min(phase.workers, cpus)
         effective = phase.cpu_s / phase.real_s
-        missing = 1 - effective / wanted
+        missing = 1 - effective / wanted - stolen_s / (wanted * phase.real_s)
         start = STRESS_START.value / phase.real_s if phase.real_s < STRESS_LENGTH.value else 0.0
         said = f"{effective:.2f} effective CPUs of {wanted}"
         over = missing > EFFECTIVE_CPUS_MISSING.value + start
         return invalid(self.name, f"{said}: {percent(missing)} missing") if over else valid(self.name, said)
+
+
+def _stolen_s(samples: Sequence[TelemetrySample], cpus: Sequence[str]) -> float:
+    """CPU time that the hypervisor took from these CPUs during the whole trial."""
+    stolen = zip(stolen_series(samples, cpus), samples, strict=True)
+    return fsum(share * sample.duration_s * len(cpus) for share, sample in stolen)

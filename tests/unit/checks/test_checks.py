@@ -490,6 +490,12 @@ CASES: list[tuple[str, dict[str, Any], str | None, str]] = [
     ("effective-cpus", {"cpu_phases": phase(0.99, workers=1)}, "valid", "of 1"),
     (
         "effective-cpus",
+        {"cpu_phases": phase(1.9, real_s=10), "telemetry": telemetry(cpus_steal_share={"cpu0": 1.0, "cpu1": 0.0})},
+        "valid",
+        "1.90 effective CPUs of 2",
+    ),
+    (
+        "effective-cpus",
         {"cpu_phases": phase(1.9), "measured_cpus": {}},
         "unknown",
         "the number of CPUs the workers ran on is not known",

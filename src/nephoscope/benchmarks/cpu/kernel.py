@@ -16,7 +16,7 @@ from nephoscope.machines.remote import Command
 from nephoscope.machines.tools import LOAD
 from nephoscope.model.errors import OutputUnreadable
 from nephoscope.model.frozen import Frozen
-from nephoscope.model.records import Direction, Metric
+from nephoscope.model.records import CpuPhase, Direction, Metric, Observations
 
 LABEL = "CoreMark-like kernel (Rust port), not an EEMBC score"
 _GRACE_S = 60.0
@@ -42,6 +42,9 @@ class _Line(Frozen):
     threads: int = Field(ge=1)
     iterations: int = Field(ge=1)
     elapsed_s: float = Field(gt=0)
+    cpu_s: float | None = Field(
+        default=None, ge=0, description="of all threads; None: an earlier version of the program"
+    )
     iterations_per_s: float = Field(gt=0)
     crc_final: str
     compiler: str
@@ -100,6 +103,22 @@ class CpuKernel(StagedCpuBenchmark):
         return {_metric(stage.kind): _rate(raw, stage.kind, parameters.run_s)}
 
     @override
+    def observations(self, raw: RawOutput, parameters: CpuKernelParameters) -> Observations:
+        """The CPU time that the threads of each kind got; they only compute.
+
+        Raises:
+            OutputUnreadable: as `parse`.
+        """
+        lines = [_line(raw, kind) for kind in KINDS]
+        return Observations(
+            cpu_phases=[
+                CpuPhase(workers=line.threads, cpu_s=line.cpu_s, real_s=line.elapsed_s)
+                for line in lines
+                if line.cpu_s is not None
+            ]
+        )
+
+    @override
     def notes(self, parameters: CpuKernelParameters) -> list[str]:
         return [f"{LABEL}: compare it only with itself.", *scale_notes(parameters)]
 
@@ -108,12 +127,16 @@ def _metric(kind: Kind) -> str:
     return f"{kind}.kernel_iterations_per_s"
 
 
-def _rate(raw: RawOutput, kind: Kind, asked_s: int) -> float:
+def _line(raw: RawOutput, kind: Kind) -> _Line:
     text = raw.get(f"cpu-kernel-{kind}.stdout", b"").decode(errors="replace")
     try:
-        line = _Line.model_validate_json(text, strict=True)
+        return _Line.model_validate_json(text, strict=True)
     except ValidationError as error:
         raise OutputUnreadable(f"cpu-kernel {kind}: {error.errors(include_url=False)[0]['msg']}") from error
+
+
+def _rate(raw: RawOutput, kind: Kind, asked_s: int) -> float:
+    line = _line(raw, kind)
     if kind == "single" and line.threads != 1:
         raise OutputUnreadable(f"cpu-kernel {kind}: ran on {line.threads} threads instead of one")
     if line.elapsed_s < asked_s * _MIN_SHARE_OF_DURATION:

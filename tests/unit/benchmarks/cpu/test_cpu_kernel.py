@@ -25,6 +25,12 @@ def test_recorded_output() -> None:
         assert found[f"{kind}.kernel_iterations_per_s"] == printed["iterations_per_s"]
 
 
+def test_threads_tell_their_cpu_time_if_the_program_does() -> None:
+    assert CpuKernel().observations(RAW, SHORT).cpu_phases == []
+    told = CpuKernel().observations(changed(cpu_s=0.6), SHORT).cpu_phases
+    assert [(one.workers, one.cpu_s, one.real_s) for one in told] == [(1, 0.6, 0.966523678)]
+
+
 def test_it_says_what_it_is_not() -> None:
     assert CpuKernel.title == LABEL
     assert "not an EEMBC score" in CpuKernel().notes(SHORT)[0]
@@ -59,3 +65,6 @@ def test_the_program_itself(tmp_path: Path) -> None:
     asyncio.run(CpuKernel().run(replace(site, load_program=load_program()), SHORT))
     assert [name for name, _ in recorder.ran] == ["cpu-kernel-single", "cpu-kernel-multi"]
     assert all(one.value > 0 for one in CpuKernel().parse(raw_of(site), SHORT))
+    assert all(
+        0 < one.cpu_s <= one.workers * one.real_s for one in CpuKernel().observations(raw_of(site), SHORT).cpu_phases
+    )
