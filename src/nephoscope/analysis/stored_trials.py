@@ -13,7 +13,7 @@ from nephoscope.store.read_once import ReadOnce
 from nephoscope.store.verified import Checked, Verifier, look
 
 TABLES_VERSION = 19
-"""Rises when an analysis of the same trials would hold other tables."""
+"""Rises when a table would hold other rows for the same trials; for a new table it need not."""
 MADE_BY = f"{nephoscope.__version__} {TABLES_VERSION}"
 """What an analysis depends on besides its inputs."""
 

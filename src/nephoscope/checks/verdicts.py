@@ -87,7 +87,10 @@ def below_limit(
 
     def judge(machine: str, what: str, share: float | None) -> Verdict:
         if share is None:
-            why = evidence.telemetry_problems.get(machine, "")
+            few = (
+                "" if evidence.telemetry.get(machine) else "the sampler left no two readings, which are a second apart"
+            )
+            why = evidence.telemetry_problems.get(machine, few)
             return unknown(check, f"{machine}: not recorded during the trial{why and f' ({why})'}")
         said = f"{machine}: {percent(share)} {what}"
         return invalid(check, f"{said} (limit {percent(limit)})") if share > limit else valid(check, said)

@@ -22,8 +22,8 @@ class DatabaseLoad(StrEnum):
 
 
 _WORDS = {
-    Subject.DATABASE: "aerospike|cassandra|cockroach|go-tpc|hammerdb|highest-load|kv|max-warehouses|memcached|memtier"
-    "|mongodb|mysql|oltp|pgbench|point-select|postgres(?:ql)?|redis|sqlite|tpc-?[bch]|tproc-[ch]|valkey|ycsb",
+    Subject.DATABASE: "adversity|aerospike|cassandra|cockroach|go-tpc|hammerdb|highest-load|kv|max-warehouses|memcached"
+    "|memtier|mongodb|mysql|oltp|pgbench|point-select|postgres(?:ql)?|redis|sqlite|tpc-?[bch]|tproc-[ch]|valkey|ycsb",
     Subject.STORAGE: "dbench|disk|fileio|fio|iozone",
     Subject.NETWORK: "iperf3?|multi-stream|netperf|ping|request-response|sockperf|throughput",
     Subject.MEMORY: "mbw|memory|multichase|ramspeed|stream|tinymembench",
@@ -42,7 +42,7 @@ def subject_by_name(name: str) -> Subject:
 
 
 _KEY_VALUE = re.compile(
-    r"(?<![a-z])(?:aerospike|cassandra|highest-load|kv|memcached|memtier|point-select|redis|valkey|ycsb)(?![a-z])"
+    r"(?<![a-z])(?:adversity|aerospike|cassandra|highest-load|kv|memcached|memtier|point-select|redis|valkey|ycsb)(?![a-z])"
 )
 
 

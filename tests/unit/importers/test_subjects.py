@@ -49,7 +49,7 @@ def test_spare_cores_measured_cpus_and_a_database(tmp_path: Path) -> None:
 @pytest.mark.parametrize("name", sorted(BENCHMARKS))
 def test_names_of_our_own_benchmarks_tell_their_subject(name: str) -> None:
     """So that results of one that is gone some day are still about the right thing."""
-    assert subject_by_name(name) is BENCHMARKS[name].subject
+    assert subject_by_name(name) is BENCHMARKS[name].subject, "give it a word in model/subjects.py"
 
 
 @pytest.mark.parametrize("name", sorted(BENCHMARKS))
