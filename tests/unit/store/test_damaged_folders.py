@@ -8,18 +8,20 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 
 import pytest
-from pydantic import ValidationError
+from pydantic import TypeAdapter, ValidationError
 
 from nephoscope.app.cli import main
 from nephoscope.app.stages import evaluation, imports
 from nephoscope.benchmarks.fake import PROGRAM, fake_program
 from nephoscope.machines.fake import Answer
 from nephoscope.model.errors import DamagedFile, StorageFailed
+from nephoscope.model.names import Named
 from nephoscope.model.records import Measurement, Plan
 from nephoscope.model.rows import TrialRow
 from nephoscope.run.study import run_study
 from nephoscope.store import files
 from nephoscope.store.folder import ResultsFolder
+from nephoscope.study.model import Configuration
 from tests.support.fake_world import rehearsal
 from tests.support.inspector_data import write_machine
 from tests.support.made_results import made_results
@@ -221,6 +223,61 @@ def test_a_configuration_without_its_name_is_told_with_the_file(
     said = capsys.readouterr().err
     assert str(path) in said
     assert "configuration: there is no name" in said
+
+
+@pytest.mark.parametrize(
+    ("where", "wrong"),
+    [
+        ("database", None),
+        ("database", []),
+        ("database.copies", {}),
+        ("database.copies", True),
+        ("database.settings", {"shared_buffers": 1}),
+        ("database_machine", "x"),
+        ("database_machine.mount_options", True),
+        ("database_machine.volumes", "x"),
+        ("database_machine.volumes", [["kind"]]),
+        ("database_machine.type", {}),
+        ("database_machine.count", "x"),
+        ("database.connections", "x"),
+        ("labels", None),
+        ("region", ["x"]),
+    ],
+)
+def test_a_configuration_of_other_types_is_damage(tmp_path: Path, where: str, wrong: object) -> None:
+    folder = imported(tmp_path)
+    path = folder / "plan.json"
+    plan = json.loads(path.read_text())
+    *above, last = where.split(".")
+    for trial in plan["trials"]:
+        table = trial["intent"]["configuration"]
+        for key in above:
+            table = table[key]
+        table[last] = wrong
+    path.write_text(json.dumps(plan))
+    with pytest.raises(DamagedFile, match=f"configuration: {last!r} is not what a study has there"):
+        evaluation.analyze(ResultsFolder(folder))
+
+
+def test_what_a_study_may_have_is_no_damage_and_its_numbers_are_numbers() -> None:
+    """A new table, list or number of a configuration has to be named where stored ones are read."""
+    known = Configuration.model_json_schema(by_alias=False)
+    examples = {"object": {"count": 1}, "array": [], "string": "x", "number": 0.5, "integer": 1, "boolean": True}
+    reader, seen = TypeAdapter(Named), 0
+    for part in (known, *known["$defs"].values()):
+        for name, field in part["properties"].items():
+            kinds = [known["$defs"][one["$ref"].rpartition("/")[2]] if "$ref" in one else one
+                     for one in field.get("anyOf", [field])]  # fmt: skip
+            types = {str(one["type"]) for one in kinds if "type" in one} - {"null"}
+            for kind in types:
+                chosen = name in {"labels", "settings", "start_flags", "host_keys"}
+                table = {"name": "a", name: {"x": "y"} if chosen else "a" if name == "name" else examples[kind]}
+                assert reader.validate_python(table) == table, name
+            if types and types <= {"number", "integer"}:
+                seen += 1
+                with pytest.raises(ValidationError, match=name):
+                    reader.validate_python({"name": "a", name: "x"})
+    assert seen > 20
 
 
 @pytest.mark.parametrize("lines", [False, True])
