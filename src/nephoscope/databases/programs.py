@@ -7,7 +7,10 @@ import shutil
 from collections.abc import Awaitable, Callable, Sequence
 from pathlib import Path, PurePosixPath
 from typing import TypeVar
+from urllib.parse import urlsplit
 
+from nephoscope.machines.local import LocalRemote
+from nephoscope.machines.loopback import listener_at
 from nephoscope.machines.remote import Background, Command, MachineHandle
 from nephoscope.model.errors import InputError, ToolFailed, ToolTimedOut
 
@@ -78,12 +81,18 @@ def as_server_user(argv: Sequence[str], *, by_root: bool | None = None) -> list[
 
 
 async def until_up(
-    ask: Callable[[], Awaitable[Found]], process: Background, patience_s: Callable[[ToolFailed | ToolTimedOut], float]
+    ask: Callable[[], Awaitable[Found]],
+    machine: MachineHandle,
+    dsn: str,
+    process: Background,
+    patience_s: Callable[[ToolFailed | ToolTimedOut], float],
 ) -> Found:
     """The first answer of a server that starts.
 
     Args:
-        ask: fails as long as it is not up.
+        ask: fails as long as it is not up; it sends the password, so nobody else's server is asked on this machine.
+        machine: that the server runs on.
+        dsn: its address.
         process: of the server.
         patience_s: how long a start may take on which this failure is seen.
 
@@ -94,11 +103,25 @@ async def until_up(
     started = clock()
     while True:
         try:
+            if isinstance(machine.remote, LocalRemote):
+                _require_ours(machine.address, urlsplit(dsn).port or 0)
             return await ask()
         except (ToolFailed, ToolTimedOut) as error:
             if clock() - started > patience_s(error) or not process.running():
                 raise
         await asyncio.sleep(_LOOK_EVERY_S)
+
+
+def _require_ours(address: str, port: int) -> None:
+    """Everybody on a machine sees a server's port in the list of processes, and may take it before the server does."""
+    try:
+        user = listener_at(address, port)
+    except OSError:  # not Linux
+        return
+    if user is None:
+        raise ToolFailed(f"nothing listens on port {port} yet")
+    if user != os.geteuid():
+        raise ToolFailed(f"a process of another user of this machine (number {user}) took port {port} first")
 
 
 def end_of(log: Path) -> str:

@@ -2,8 +2,10 @@
 
 import socket
 import sys
+from contextlib import suppress
 from functools import cache
 from pathlib import Path
+from typing import NamedTuple
 
 V4, V6 = "127.0.0.1", "::1"
 
@@ -38,16 +40,43 @@ def free_port(address: str) -> int:
 def user_of(connection: socket.socket) -> int | None:
     """Whose process has the other end of a connection on this machine; None: the kernel does not tell."""
     ours, theirs = (_in_table(*end[:2]) for end in (connection.getsockname(), connection.getpeername()))
-    for table in ("/proc/net/tcp", "/proc/net/tcp6"):  # the latter has IPv4 addresses, too, behind 24 digits
-        try:
-            lines = Path(table).read_text(encoding="ascii").splitlines()[1:]
-        except OSError:
-            continue
-        for line in lines:
-            local, remote, *_, user = line.split()[1:8]
-            if local.endswith(theirs) and remote.endswith(ours):
-                return int(user)
+    with suppress(OSError):
+        found = (one.user for one in _sockets() if one.local.endswith(theirs) and one.remote.endswith(ours))
+        return next(found, None)
     return None
+
+
+def listener_at(address: str, port: int) -> int | None:
+    """Whose process listens where a client of this machine comes who connects to an address of it; None: nobody's.
+
+    Raises:
+        OSError: the kernel does not tell.
+    """
+    exact, end = _in_table(address, port), f":{port:04X}"
+    listening_there = [one for one in _sockets() if one.state == _LISTENS and one.local.endswith(end)]
+    for one in listening_there:
+        if one.local.endswith(exact):
+            return one.user
+    return next((one.user for one in listening_there if not one.local.removesuffix(end).strip("0")), None)
+
+
+class _Socket(NamedTuple):
+    local: str
+    remote: str
+    state: str
+    user: int
+
+
+_LISTENS = "0A"
+
+
+def _sockets() -> list[_Socket]:
+    """Raises OSError where the kernel has no such table."""
+    lines = Path("/proc/net/tcp").read_text(encoding="ascii").splitlines()[1:]
+    with suppress(OSError):  # it has IPv4 addresses, too, behind 24 digits; not without IPv6
+        lines += Path("/proc/net/tcp6").read_text(encoding="ascii").splitlines()[1:]
+    rows = [line.split()[1:8] for line in lines]
+    return [_Socket(local, remote, state, int(user)) for local, remote, state, *_, user in rows]
 
 
 def _in_table(address: str, port: int) -> str:

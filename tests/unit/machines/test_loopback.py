@@ -1,12 +1,13 @@
 """The address of this machine for itself, also where there is no IPv4."""
 
 import errno
+import os
 import socket
 from typing import Any
 
 import pytest
 
-from nephoscope.machines.loopback import V4, V6, in_url, listening, loopback
+from nephoscope.machines.loopback import V4, V6, in_url, listener_at, listening, loopback
 
 
 @pytest.mark.parametrize(("there", "expected"), [({V4, V6}, V4), ({V6}, V6), (set[str](), V4)])
@@ -28,3 +29,15 @@ def test_a_free_port_and_its_place_in_a_url() -> None:
     with listening(V4) as one:
         assert one.getsockname()[1] > 0
     assert [in_url(address) for address in (V4, V6, "db.example")] == ["127.0.0.1", "[::1]", "db.example"]
+
+
+def test_whose_process_listens() -> None:
+    with listening("127.0.0.1") as ours:
+        port = ours.getsockname()[1]
+        assert listener_at("127.0.0.1", port) == os.geteuid()
+        assert listener_at("127.0.0.2", port) is None, "at another address"
+    with listening("0.0.0.0") as ours:  # noqa: S104 - at every address
+        assert listener_at("127.0.0.2", ours.getsockname()[1]) == os.geteuid()
+    with socket.socket() as bound:
+        bound.bind(("127.0.0.1", 0))
+        assert listener_at("127.0.0.1", bound.getsockname()[1]) is None

@@ -279,16 +279,19 @@ class MysqlDatabase(
         log = server.log.with_name(f"{server.log.stem}{number}{server.log.suffix}")
         process = await server.folder.machine.remote.start(server.argv, log=log)
         self._running[cluster.key] = server = replace(server, process=process, starts=server.starts + 1)
-        said, comment = await self._wait_until_up(cluster, server.endpoint, process, log)
+        said, comment = await self._wait_until_up(cluster, server, process, log)
         version = require_product(said, comment, self._product, server.version)
         # A login over TLS, which came first, lets MySQL know the password's hash: those without TLS need that.
         return replace(server.endpoint, dsn=f"{server.endpoint.dsn}?ssl-mode=DISABLED", version=version)
 
     async def _wait_until_up(
-        self, cluster: Cluster, endpoint: Endpoint, process: Background, log: Path
+        self, cluster: Cluster, server: "_Server", process: Background, log: Path
     ) -> tuple[str, str]:
+        endpoint, machine = server.endpoint, server.folder.machine
         try:
-            return await until_up(lambda: self._itself(cluster, endpoint), process, lambda _: START_TIMEOUT_S)
+            return await until_up(
+                lambda: self._itself(cluster, endpoint), machine, endpoint.dsn, process, lambda _: START_TIMEOUT_S
+            )
         except (ToolFailed, ToolTimedOut) as error:
             await self.stop(cluster)
             said = end_of(log) or error.message

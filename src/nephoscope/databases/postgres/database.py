@@ -459,7 +459,11 @@ class PostgresDatabase(
 
         try:
             return await until_up(
-                lambda: self._sql(cluster, endpoint, "SHOW server_version"), server.processes[0], patience_s
+                lambda: self._sql(cluster, endpoint, "SHOW server_version"),
+                cluster.database[0],
+                endpoint.dsn,
+                server.processes[0],
+                patience_s,
             )
         except (ToolFailed, ToolTimedOut) as error:
             await self.stop(cluster)

@@ -344,6 +344,8 @@ class ValkeyDatabase(
         try:
             return await until_up(
                 version,
+                server.machine,
+                server.endpoint.dsn,
                 server.process,
                 lambda error: LOADING_TIMEOUT_S if "LOADING" in error.message else START_TIMEOUT_S,
             )
