@@ -7,7 +7,9 @@ from collections import defaultdict
 from collections.abc import Callable, Iterator
 from typing import Any
 
+import altair as alt
 import pytest
+import vl_convert
 from hypothesis import example as tried_with
 from hypothesis import given
 from hypothesis import strategies as st
@@ -18,7 +20,8 @@ from nephoscope.model.rows import MeasurementRow
 from nephoscope.model.words import verdict_name
 from nephoscope.report.figures.results import MIN_LENGTH_S, MIN_POINTS, courses, finished
 from nephoscope.report.figures.settled import MAX_CHARACTERS, linear_ticks, log_ticks, settled, wrapped
-from nephoscope.report.figures.spec import NUMBER, TITLES, Spec, unchecked, unpacked
+from nephoscope.report.figures.spec import NUMBER, TITLES, Spec, data, unchecked, unpacked
+from nephoscope.report.figures.spec import finished as chart
 from nephoscope.report.parts import Book, Figure
 from nephoscope.report.sections.benchmarks import benchmark_section, compared_headlines, order_figures
 from nephoscope.report.sections.machine_numbers import machine_numbers
@@ -85,6 +88,15 @@ def test_an_axis_has_a_tick_at_or_beyond_its_last_point(figures: list[Figure]) -
                 values = [value for layer in layers(spec) for value in drawn(spec, layer, name)]
                 for one in measured:
                     assert one["axis"]["values"][-1] >= max(values) * (1 - 1e-9), (figure.title, name)
+
+
+def test_zero_has_no_unit_on_an_axis_of_long_numbers() -> None:
+    """Vega writes the ticks of such an axis with the prefix of the largest: 0M, 0.5M, 1M."""
+    across = alt.X("rate:Q", title="per second", scale=alt.Scale(zero=True))
+    bars = alt.layer(alt.Chart(data("rows")).mark_bar().encode(x=across))
+    [drawing] = settled([("", "", chart(bars, 40, rows=[{"rate": 951_718}]))])
+    ticks = re.findall(r">([\d.]+M?)<", vl_convert.vegalite_to_svg({**drawing.spec, "width": 300}))
+    assert (ticks[0], ticks[-1]) == ("0", "1M")
 
 
 def test_panels_with_the_same_quantity_share_their_axis(figures: list[Figure]) -> None:

@@ -548,3 +548,16 @@ def test_transactions_come_before_keys_and_databases_before_machines() -> None:
     found = [main_board(Lookup(study.model_copy(update={"benchmarks": rows}))) for rows in (study.benchmarks, by_key)]
     assert [board.row.benchmark for board in found if board] == ["tpcc", "point-select"]
     assert main_board(Lookup(example.empty())) is None
+
+
+def test_a_configuration_has_one_sign_on_the_whole_main_page() -> None:
+    """A curve lists the best first, whose sign is that of its card even where the study names another first."""
+    study = searched()
+    book = book_of(study)
+    palette = replace(palette_of(book.lookup), of={"small": "small", "large": "large"})
+    figure = curve(book, study.benchmarks[0], palette)
+    assert figure is not None
+    assert [(entry.sign, entry.text) for entry in figure.key[:2]] == [("■", "large"), ("●", "small")]
+    [spec] = specs_of(figure)
+    shapes = [layer["encoding"]["shape"]["scale"] for layer in spec["layer"] if "shape" in layer["encoding"]]
+    assert [(one["domain"], one["range"]) for one in shapes] == [(["large", "small"], ["square", "circle"])] * 2

@@ -555,3 +555,11 @@ def test_an_author_has_a_name_terms_and_a_citation_and_nothing_of_it_is_markup()
 def test_an_address_is_one_of_the_web(address: str) -> None:
     with pytest.raises(ValidationError):
         Publication(address=address)
+
+
+def test_more_questions_have_a_column_of_costs_only_where_there_are_some(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("nephoscope.report.main.verdict.MAX_CARDS", 1)  # the other questions are folded
+    for study, columns in ((priced_example.priced(), 3), (example.laptop(), 2)):
+        _, table = render_pages(study).html[Page.MAIN].split("<caption>More questions</caption>")
+        head, _ = table.split("</thead>", 1)
+        assert head.count("<th ") == columns

@@ -145,7 +145,7 @@ def _share(specs: Sequence[Spec], name: str) -> None:
     most = min((axis["tickCount"] for axis in _axes(channels) if "tickCount" in axis), default=MOST_STEPS)
     ticks = (log_ticks if log else linear_ticks)(low, max(drawn, default=max(asked, default=1.0)), most)
     domain = [ticks[0], max([ticks[-1], *asked])]
-    written = _written(channels) or {"format": _format(ticks, short=name == "x", log=log)}
+    written = _written(channels) or _format(ticks, short=name == "x", log=log)
     for channel in channels:
         channel["scale"] = {**channel.get("scale", {}), "domain": domain, "nice": False}
         if not log:
@@ -155,11 +155,11 @@ def _share(specs: Sequence[Spec], name: str) -> None:
             channel["axis"] = {**channel.get("axis", {}), "values": ticks, "tickCount": len(ticks), **written}
 
 
-def _format(ticks: Sequence[float], *, short: bool, log: bool) -> str:
-    """Numbers side by side must be short: 1.5M rather than 1,500,000."""
+def _format(ticks: Sequence[float], *, short: bool, log: bool) -> dict[str, Any]:
+    """Numbers side by side must be short: 1.5M rather than 1,500,000; but 0, which Vega would write as 0M."""
     if short and max(map(abs, ticks)) >= LONG_NUMBER:
-        return "~s"
-    return ",~f" if log else f",.{decimals(ticks)}f"
+        return {"format": "~s", "labelExpr": "datum.value ? datum.label : '0'"}
+    return {"format": ",~f" if log else f",.{decimals(ticks)}f"}
 
 
 def _written(channels: Iterable[Channel]) -> dict[str, Any]:

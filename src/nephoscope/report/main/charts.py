@@ -1,7 +1,7 @@
 """Charts of the main page: low, so that several stand side by side on a screen."""
 
 import json
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import altair as alt
@@ -76,7 +76,7 @@ def ratios(labels: Sequence[str], rows: Rows, margin: float, title: str) -> Spec
 
 
 def lines(
-    names: Sequence[str],
+    signs: Mapping[str, str],
     rows: Rows,
     titles: tuple[str, str],
     palette: Palette,
@@ -88,7 +88,7 @@ def lines(
     """A line with signs for each configuration over load, threads, warehouses or the size of a working set.
 
     Args:
-        names: of the configurations, each with its own sign.
+        signs: the shape of each configuration, by its name on the page.
         rows: `at`, `value`, `counts` and texts; hollow signs did not pass.
         titles: of both axes.
         palette: what colour means.
@@ -109,7 +109,7 @@ def lines(
     base = alt.Chart(data("rows")).encode(
         x=x, y=y, color=palette.encoding, tooltip=tip("configuration", "at_text", "text", "passed_text")
     )
-    sign = base.encode(shape=by_shape("configuration", names))
+    sign = base.encode(shape=by_shape("configuration", list(signs), list(signs.values())))
     layers = [base.mark_line(strokeWidth=1.6, opacity=0.7).encode(detail="configuration:N")]
     layers += by_counting(rows, *(sign.mark_point(filled=filled, size=44, opacity=1) for filled in (True, False)))
     if limits:

@@ -58,10 +58,8 @@ def curve(book: Book, row: BenchmarkRow, palette: Palette) -> Figure | None:
 
 
 def _key(names: Sequence[str], palette: Palette) -> list[KeyEntry]:
-    return [
-        KeyEntry(theme.GLYPHS[place % len(theme.GLYPHS)], palette.colour(name), palette.called[name])
-        for place, name in enumerate(names)
-    ]
+    signs = zip(names, palette.signs(names), strict=True)
+    return [KeyEntry(glyph, palette.colour(name), palette.called[name]) for name, (_, glyph) in signs]
 
 
 def _over_load(book: Book, row: BenchmarkRow, palette: Palette, names: Sequence[str]) -> Figure | None:
@@ -256,7 +254,7 @@ def _figure(
     counts = [one["counts"] for _, _, (rows, *_) in drawn for one in rows]
     hollow = validity_key(counts, "the rule held", "it did not") if not all(counts) else []
     best = "best of each provider" if palette.by == "provider" else f"best {len(names)}"
-    called = [palette.called[name] for name in names]
+    signs = {palette.called[name]: shape for name, (shape, _) in zip(names, palette.signs(names), strict=True)}
     measured = [one.configuration for one in book.lookup.statistics_of(row.benchmark, headlines(row)[0].name)]
     setup, alike = _alike(book.lookup, list(dict.fromkeys([*names[:1], *measured])))
     return book.figure(
@@ -267,7 +265,7 @@ def _figure(
             (
                 name,
                 spoken,
-                charts.lines(called, rows, titles, palette, limits, log=log, caches=caches),
+                charts.lines(signs, rows, titles, palette, limits, log=log, caches=caches),
             )
             for name, spoken, (rows, limits, titles, log) in drawn
         ],

@@ -39,6 +39,11 @@ class Palette:
         names = self.names
         return theme.colour(names.index(self.of[configuration]), len(names))
 
+    def signs(self, drawn: Sequence[str]) -> list[tuple[str, str]]:
+        """Shape and glyph of each of these configurations: its own on the whole page, where colour means one."""
+        names = self.names if self.by == "configuration" else drawn
+        return [theme.sign(names.index(name)) for name in drawn]
+
     @property
     def encoding(self) -> alt.Color:
         """For charts whose rows have a `shade`."""
