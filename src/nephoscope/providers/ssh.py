@@ -38,7 +38,7 @@ from nephoscope.model.errors import (
 )
 from nephoscope.model.words import counted
 from nephoscope.providers.base import Cluster, ClusterRequest, FindsByPlan, Provider, Wanted, cluster_of, study_of
-from nephoscope.providers.ssh_examination import MINE, HostNeeds, examined
+from nephoscope.providers.ssh_examination import MINE, SHARED, HostNeeds, examined
 from nephoscope.study.machines import region_of
 from nephoscope.study.model import Configuration, Machine
 from nephoscope.study.provisioning import Ssh
@@ -51,21 +51,27 @@ _TIMEOUT_S = 30.0
 _EXAMINED_AT_ONCE = 8
 """sshd drops logins beyond ten that have not ended (`MaxStartups`), also those by way of a jump host."""
 
-_LOCK = 'exec 9<"$1" && flock 9 || exit 2\n'
+_LOCK = 'umask 077\nexec 9>>"$1/lock" && flock 9 || exit 2\n'
+"""On a file that nobody else can open: who may read one can lock it."""
 _TAKE = (
     MINE
     + """
-root=$1 owner=$2 lease_s=$3 cluster=$4
-shift 4
 umask 077
 exec 2>&1
-mkdir -p "$root" || exit 2
-mine "$root" || { echo "$root belongs to somebody else"; exit 2; }
-exec 9<"$root" && flock 9 || exit 2
+mkdir -p "$1" || exit 2
+mine "$1" || { echo "$1 """
+    + SHARED
+    + """"; exit 2; }
+"""
+    + _LOCK
+    + """
+root=$1 owner=$2 lease_s=$3 cluster=$4
+shift 4
 if ! mkdir "$root/lease" 2>/dev/null; then
     held=$(cat "$root/lease/owner" 2>/dev/null)
     since=$(stat -c %Y "$root/lease/owner" 2>/dev/null || stat -c %Y "$root/lease" 2>/dev/null || date +%s)
     age=$(( $(date +%s) - since ))
+    [ $age -ge 0 ] || { touch "$root/lease/owner"; age=0; }
     if [ "$held" != "$owner" ]; then
         [ $age -gt $lease_s ] || { echo "held by ${held:-somebody}, last heard from $age s ago"; exit 1; }
     else
@@ -77,6 +83,7 @@ printf %s "$cluster" >"$root/lease/cluster" && printf %s "$owner" >"$root/lease/
 mkdir -p "$root/data" && echo taken
 """
 )
+"""A lease of the future, from before the host's clock was set back, counts from now on: who holds it renews it."""
 _GIVE_BACK = _LOCK + '[ "$(cat "$1/lease/owner" 2>/dev/null)" != "$2" ] || rm -rf "$1/lease"'
 _HELD = (
     MINE + '! mine "$1" || [ "$(cat "$1/lease/owner" 2>/dev/null)" != "$2" ] || { echo held; cat "$1/lease/cluster"; }'
@@ -419,7 +426,7 @@ async def _take(remote: SshRemote, folder: str, owner: str, key: str, others: Se
     if said != "taken":
         raise EnvironmentProblem(
             f"{folder} on {remote.name} cannot be used: {said}",
-            hint="set `ssh.folder` in the study to a folder that is writable for the user",
+            hint="set `ssh.folder` in the study to a folder that is writable for the user and for nobody else",
         )
 
 

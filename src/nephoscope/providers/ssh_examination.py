@@ -23,9 +23,18 @@ from nephoscope.model.words import counted
 
 OBSERVE_S = 1.0
 
-MINE = 'mine() { [ -O "$1" ] && [ "$(stat -c %u -- "$1")" = "$(id -u)" ]; }\n'
-"""Whether a folder is the user's own. Another user's link to one is not: whoever made it chooses what lies there, and
-with that what is executed, killed and deleted."""
+MINE = """
+mine() {
+    [ -O "$1" ] && [ "$(stat -c %u -- "$1")" = "$(id -u)" ] || return 1
+    case $(stat -L -c %A -- "$1") in
+        ????????w?) return 1 ;;
+        ?????w????) [ "$(stat -L -c %G -- "$1")" = "$(id -un)" ] ;;
+    esac
+}
+"""
+"""Whether a folder is the user's own, to which nobody else may write; a group of the user's name is the user.
+Another user's link to one is not: whoever made it chooses what lies there, and with that what is executed, killed and
+deleted."""
 _HOLDER = (
     MINE
     + """
@@ -33,6 +42,7 @@ _HOLDER = (
 [ ! -d "$1/lease" ] || cat "$1/lease/owner" 2>/dev/null || echo somebody
 """
 )
+SHARED = "belongs to somebody else, or others may write to it"
 _REMOVE = 'rm -rf -- "$1/ours/jobs/$2".*'
 
 
@@ -80,8 +90,8 @@ async def examined(
         look = await remote.look()
         holder = (await remote.ask(_HOLDER, folder)).strip()[:300]
         if holder == "of others":
-            hint = "set `ssh.folder` in the study to one that is the user's or does not exist"
-            return [_finding("folder", Health.BAD, f"{folder} belongs to somebody else", hint)]
+            hint = "set `ssh.folder` in the study to one that is the user's alone or does not exist"
+            return [_finding("folder", Health.BAD, f"{folder} {SHARED}", hint)]
         if holder:
             return [_finding("lease", Health.WARNING, f"held by {holder}: not examined while it may measure there")]
         for program in carried:

@@ -1,6 +1,7 @@
 """Leases and hosts, on a real sshd."""
 
 import asyncio
+import fcntl
 import os
 import time
 from collections.abc import Iterator
@@ -96,6 +97,57 @@ def test_in_a_folder_of_another_user_nothing_is_found_run_or_deleted(server: Ser
 
     asyncio.run(scenario())
     assert [file.name for file in precious.iterdir()] == ["thesis"]
+
+
+def test_nothing_is_written_to_a_folder_that_others_may_write_to(server: Server, tmp_path: Path) -> None:
+    """They could lay a link to any file of ours where the lease is written."""
+    there, precious = tmp_path / "there", tmp_path / "precious"
+    precious.write_text("thesis")
+    (there / "lease").mkdir(parents=True)
+    (there / "lease/cluster").symlink_to(precious)
+    (there / "lease/owner").write_text("dead")
+    expire(there / "lease/owner")
+    there.chmod(0o707)
+    with pytest.raises(EnvironmentProblem, match="belongs to somebody else, or others may write to it"):
+        asyncio.run(SshProvider([], SystemClock()).create(request_of(server, tmp_path, "mine")))
+    assert precious.read_text() == "thesis"
+
+
+def test_who_may_only_read_a_folder_keeps_nobody_waiting(server: Server, tmp_path: Path) -> None:
+    there = tmp_path / "there"
+    there.mkdir()
+
+    async def scenario() -> None:
+        provider = SshProvider([], SystemClock())
+        cluster = await provider.create(request_of(server, tmp_path, "mine"))
+        await provider.delete(cluster.key)
+
+    readable = os.open(there, os.O_RDONLY)
+    try:
+        fcntl.flock(readable, fcntl.LOCK_EX)
+        asyncio.run(scenario())
+    finally:
+        os.close(readable)
+    assert (there / "lock").stat().st_mode & 0o077 == 0
+
+
+def test_a_lease_of_the_future_ends_as_any_other(server: Server, tmp_path: Path) -> None:
+    """The host's clock was ahead when it was taken, and was set back."""
+    owner = tmp_path / "there/lease/owner"
+    owner.parent.mkdir(parents=True)
+    owner.write_text("dead")
+    in_ten_years = time.time() + 10 * 365 * 86_400
+    os.utime(owner, (in_ten_years, in_ten_years))
+
+    async def scenario() -> None:
+        provider = SshProvider([], SystemClock())
+        with pytest.raises(MachineInUse, match="db1 is leased by dead, last heard from 0 s ago"):
+            await provider.create(request_of(server, tmp_path, "mine"))
+        assert owner.stat().st_mtime <= time.time() + 1, "if its holder lives, it has been renewed in five minutes"
+        expire(owner)
+        await provider.delete((await provider.create(request_of(server, tmp_path, "mine"))).key)
+
+    asyncio.run(scenario())
 
 
 def test_a_host_that_answers_a_question_with_a_flood_is_not_listened_to(server: Server, tmp_path: Path) -> None:
