@@ -99,6 +99,13 @@ def test_who_is_not_root_or_asks_for_too_much_is_told(tmp_path: Path, monkeypatc
         emulated._plan("c0ffee", request, emulated._types(request.configuration), set(), "")
 
 
+def test_no_other_user_can_hold_the_lock_of_all_clusters(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Who may open a file may lock it, and every controller would wait."""
+    monkeypatch.setattr(emulated, "LOCK", str(tmp_path / "run" / "lock"))
+    with emulated._locked():
+        assert (tmp_path / "run").stat().st_mode & 0o077 == 0
+
+
 def test_what_does_not_end_on_this_machine_is_no_defect(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(emulated, "_SCRIPT_TIMEOUT_S", 0.2)
     began = time.monotonic()

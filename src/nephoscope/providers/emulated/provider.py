@@ -330,9 +330,10 @@ def _store(plan: ClusterPlan, key: str) -> None:
 
 @contextmanager
 def _locked() -> Iterator[None]:
-    """Two controllers must not take one subnet. The lock goes with its holder."""
+    """Two controllers must not take one subnet. The lock goes with its holder, and nobody else can open its file."""
     file = Path(LOCK)
     file.parent.mkdir(parents=True, exist_ok=True)
+    file.parent.chmod(0o700)
     with file.open("w") as lock:
         fcntl.flock(lock, fcntl.LOCK_EX)
         yield
