@@ -4,7 +4,7 @@ import fcntl
 import os
 import time
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 
 from nephoscope.model.errors import FolderInUse, StorageFailed
@@ -22,10 +22,12 @@ def exclusive(path: Path) -> Iterator[None]:
     """
     try:
         path.parent.mkdir(parents=True, exist_ok=True)
-        descriptor = os.open(path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC | os.O_NOFOLLOW, 0o644)
+        descriptor = os.open(path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC | os.O_NOFOLLOW, 0o600)
     except OSError as error:
         raise StorageFailed.of(path, error) from error
     try:
+        with suppress(OSError):  # a file system without modes
+            os.fchmod(descriptor, 0o600)  # of an earlier version's file: who may open it may hold it
         try:
             _lock(descriptor)
         except BlockingIOError as error:
@@ -53,10 +55,12 @@ def held(path: Path) -> bool:
     """True while some process, this one included, holds the lock file `path`.
 
     Testing changes nothing: it tries a shared lock for an instant, and `exclusive` waits longer than that before it
-    fails.
+    fails. Of another user's file the kernel's list of locks tells.
     """
     try:
         descriptor = os.open(path, os.O_RDONLY | os.O_CLOEXEC | os.O_NOFOLLOW | os.O_NONBLOCK)
+    except PermissionError:
+        return _is_listed(path)
     except OSError:
         return False
     try:
@@ -66,6 +70,15 @@ def held(path: Path) -> bool:
     finally:
         os.close(descriptor)
     return False
+
+
+def _is_listed(path: Path) -> bool:
+    """proc_locks(5): `1: FLOCK ADVISORY WRITE 17 08:01:4711 0 EOF`, where 4711 is the file's inode."""
+    try:
+        inode, lines = path.stat().st_ino, Path("/proc/locks").read_text(encoding="ascii").splitlines()
+    except OSError:
+        return False
+    return any(line.split()[1] == "FLOCK" and line.split()[-3].endswith(f":{inode}") for line in lines)
 
 
 def held_since_ns(path: Path) -> int | None:

@@ -206,6 +206,25 @@ def test_a_trial_id_cannot_leave_the_folder(tmp_path: Path) -> None:
         ResultsFolder(tmp_path).trial("../../etc")
 
 
+def test_no_other_user_can_hold_a_lock_and_each_can_see_that_it_is_held(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    path, really_open = tmp_path / "lock", os.open
+    path.touch(mode=0o644)
+
+    def may_not(name: Path, flags: int, *mode: int) -> int:
+        if name == path and not flags & os.O_CREAT:
+            raise PermissionError(errno.EACCES, "Permission denied")
+        return really_open(name, flags, *mode)
+
+    monkeypatch.setattr(os, "open", may_not)
+    assert not lock.held(path)
+    with lock.exclusive(path):
+        assert path.stat().st_mode & 0o077 == 0
+        assert lock.held(path)
+    assert not lock.held(path)
+
+
 def test_to_ask_whether_a_lock_is_held_changes_nothing(tmp_path: Path) -> None:
     path = tmp_path / "lock"
     assert not lock.held(path)
