@@ -125,7 +125,7 @@ def test_parameters_of_an_edition_read_back_the_same(edition: str) -> None:
     [
         ({"wait_factor": 0.5}, "there are none"),
         ({"warehouses": 2, "active_warehouses": 3}, "more than"),
-        ({"profile": "proc", "dialect": "cockroachdb"}, "PL/pgSQL"),
+        ({"profile": "proc", "dialect": "cockroachdb"}, "functions of PostgreSQL or MySQL"),
         ({"retry": "savepoint"}, "CockroachDB"),
         ({"edition": "cr2019"}, "cr2018"),
     ],
