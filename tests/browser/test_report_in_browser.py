@@ -111,10 +111,11 @@ TOO_SMALL = """() => [...document.querySelectorAll('body *')].filter(one => {
 
 
 NUMBERED = """() => [...document.querySelectorAll('figure')].map(one => {
-  const { top, left } = one.getBoundingClientRect();
-  return [top, left, parseInt(one.querySelector('.figure-number').textContent.replace(/\\D/g, ''))];
-}).sort((a, b) => a[0] - b[0] || a[1] - b[1]).map(place => place[2])"""
-"""Numbers of figures in the order of reading, line by line."""
+  const places = [one.closest('section') ?? one, one].map(each => each.getBoundingClientRect());
+  const number = parseInt(one.querySelector('.figure-number').textContent.replace(/\\D/g, ''));
+  return [...places.flatMap(place => [place.top, place.left]), number];
+}).sort((a, b) => a.map((each, at) => each - b[at]).find(each => each) ?? 0).map(place => place.at(-1))"""
+"""Numbers of figures in the order of reading: chapter by chapter, and in each line by line."""
 
 
 def test_no_text_is_smaller_than_twelve_pixels_on_a_phone(browser: Any, report_path: Path) -> None:
