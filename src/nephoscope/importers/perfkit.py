@@ -98,11 +98,12 @@ def parse_samples(text: str, left_out: list[str]) -> list[Mapping[str, Any]]:
             whole = all(isinstance(sample[key], str) for key in ("test", "metric", "unit"))
             value = sample["value"]
             number_ok = isinstance(value, int | float) and not isinstance(value, bool)
-        except (ValueError, KeyError, TypeError, RecursionError) as error:
+            finite = number_ok and math.isfinite(value)
+        except (ValueError, KeyError, TypeError, OverflowError, RecursionError) as error:
             raise OutputUnreadable(
                 f"samples: line {number} is not a sample: {type(error).__name__}: {error}"
             ) from error
-        if whole and (value is None or (number_ok and not math.isfinite(value))):
+        if whole and (value is None or (number_ok and not finite)):
             left_out.append(f"line {number}: {sample['test']}: {sample['metric']}: {value} is no number")
             continue
         if not whole or not number_ok or not may_be(sample["value"], sample["unit"]):

@@ -1,7 +1,7 @@
 """Results of the Phoronix Test Suite: composite.xml, one entry for each system and test."""
 
 import re
-from collections import defaultdict
+from collections import Counter, defaultdict
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from xml.etree import ElementTree
@@ -102,9 +102,10 @@ def _root(text: str) -> ElementTree.Element:
         raise OutputUnreadable(f"composite.xml: not XML: {error}") from error
     if root.tag != _ROOT:
         raise OutputUnreadable(f"composite.xml: its root is {root.tag[:40]!r}, not {_ROOT!r}")
+    if len(root.findall("Result")) != sum(1 for _ in root.iter("Result")):
+        raise OutputUnreadable("composite.xml: a Result stands within another element")
     for element in (*root.iter("Result"), *root.iter("Entry")):
-        tags = [child.tag for child in element]
-        if twice := {tag for tag in tags if tags.count(tag) > 1}:
+        if twice := {tag for tag, count in Counter(child.tag for child in element).items() if count > 1}:
             raise OutputUnreadable(f"composite.xml: {min(twice)!r} stands twice in one {element.tag}")
     return root
 

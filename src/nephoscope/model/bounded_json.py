@@ -1,4 +1,7 @@
-"""JSON of strangers: Python's own reader ends with other errors where it nests deeply, and makes infinity of 1e400."""
+"""JSON of strangers: Python's own reader ends with other errors where it nests deeply, and makes infinity of 1e400.
+
+It also makes integers that end every calculation with OverflowError.
+"""
 
 import json
 import math
@@ -18,7 +21,7 @@ def load_json(text: str | bytes) -> Any:
     if _values(text) > MOST_VALUES:
         raise ValueError(f"it has more than {MOST_VALUES:,} values")
     try:
-        return json.loads(text, parse_float=_finite, parse_constant=_finite)
+        return json.loads(text, parse_float=_finite, parse_int=_whole, parse_constant=_finite)
     except RecursionError as error:
         raise ValueError("it is nested too deeply") from error
 
@@ -26,6 +29,11 @@ def load_json(text: str | bytes) -> Any:
 def _values(text: str | bytes) -> int:
     """No fewer than there are, as texts may hold the same marks."""
     return sum(text.count(mark) if isinstance(text, str) else text.count(mark.encode()) for mark in ",[{")
+
+
+def _whole(text: str) -> int:
+    _finite(text)  # Python has integers that no floating-point number is near
+    return int(text)
 
 
 def _finite(text: str) -> float:

@@ -169,10 +169,12 @@ def test_cockroach_times_of_both_forms_and_rates_from_counts() -> None:
         (parse_ycsb, YCSB + YCSB, "two values"),
         (samples, PERFKIT.replace('"value": 3.5', '"value": "3.5"'), "line 3"),
         (samples, PERFKIT.replace('"value": 3.5', '"value": 3.5, "value": 4'), "stands twice"),
+        (samples, PERFKIT.replace('"value": 3.5', f'"value": {10**400}'), "line 3 .*OverflowError"),
         (samples, "[]\n", "line 1"),
         (samples, "", "empty"),
         (composite, PHORONIX + PHORONIX, "2 documents"),
         (composite, PHORONIX.replace("</Value>", "</Value><Value>8</Value>", 1), "'Value' stands twice"),
+        (composite, PHORONIX.replace("<Result>", "<Result><Result/>"), "Result stands within another element"),
         (composite, PHORONIX.replace("PhoronixTestSuite", "Other"), "root"),
         (composite, "<!DOCTYPE x [<!ENTITY a 'b'>]><PhoronixTestSuite/>", "entities"),
         (composite, "<PhoronixTestSuite/>", "no result"),
@@ -225,6 +227,13 @@ def test_perfkit_samples_of_one_name_are_left_out_and_times_are_better_low(tmp_p
     assert study.left_out == ["coremark a1: part (x): 2 samples that nothing tells apart"]
     directions = {one.name: one.direction for one in study.benchmarks[0].metrics}
     assert directions == {"Coremark Score (iterations/s)": Direction.HIGHER, "Latency (ms)": Direction.LOWER}
+
+
+def test_a_result_of_phoronix_with_many_elements_is_read_in_one_pass() -> None:
+    """To count each of them among all others takes minutes."""
+    many = "".join(f"<t{number}/>" for number in range(100_000))
+    found = parse_composite("x", PHORONIX.replace("<Arguments/>", f"<Arguments/>{many}").encode(), [])
+    assert len(found) == len(parse_composite("x", PHORONIX.encode(), []))
 
 
 def test_phoronix_runs_are_repeats_and_a_failed_entry_is_no_number(tmp_path: Path) -> None:
