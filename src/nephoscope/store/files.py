@@ -197,7 +197,7 @@ def read_toml(path: Path, *, mend: str) -> dict[str, Any]:
     """As `read_text`, of a TOML file."""
     try:
         return tomllib.loads(read_text(path, mend=mend).removeprefix("\ufeff"))
-    except (tomllib.TOMLDecodeError, RecursionError) as error:
+    except (ValueError, RecursionError) as error:  # also a number of thousands of digits
         raise DamagedFile(f"{path} is not TOML: {error}", hint=mend) from error
 
 

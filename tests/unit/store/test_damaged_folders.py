@@ -60,6 +60,10 @@ def not_text(path: Path) -> None:
     path.write_bytes(b"name = \xff\xfe")
 
 
+def of_thousands_of_digits(path: Path) -> None:
+    path.write_text(f"name = {'1' * 5_000}\n")
+
+
 def deep(path: Path) -> None:
     path.write_text(DEEP)
 
@@ -95,6 +99,7 @@ ATTEMPTS = "trials/*/attempts"
 DAMAGE: Sequence[tuple[str, Callable[[Path], None], str]] = (
     ("study.toml", not_text, "status"),
     ("study.toml", a_folder, "status"),
+    ("study.toml", of_thousands_of_digits, "status"),
     ("study.toml", Path.unlink, "status"),
     ("claims.toml", not_text, "report"),
     ("claims.toml", a_folder, "report"),
