@@ -99,7 +99,7 @@ ATTEMPTS = "trials/*/attempts"
 DAMAGE: Sequence[tuple[str, Callable[[Path], None], str]] = (
     ("study.toml", not_text, "status"),
     ("study.toml", a_folder, "status"),
-    ("study.toml", of_thousands_of_digits, "status"),
+    ("study.toml", of_thousands_of_digits, "clean"),
     ("study.toml", Path.unlink, "status"),
     ("claims.toml", not_text, "report"),
     ("claims.toml", a_folder, "report"),
