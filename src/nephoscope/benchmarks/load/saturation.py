@@ -3,11 +3,14 @@
 from collections import defaultdict
 from collections.abc import Iterable, Sequence
 
+from pydantic import ValidationError
+
 from nephoscope.benchmarks.histograms import Quantile, merged, value_ns
 from nephoscope.benchmarks.load.contract import Interval
 from nephoscope.benchmarks.load.output import LoadOutput
 from nephoscope.checks.generator import counts_against
 from nephoscope.checks.thresholds import WAKE_UP
+from nephoscope.model.errors import OutputUnreadable
 from nephoscope.model.records import Direction, Measurement, Metric, Saturation
 from nephoscope.model.units import NANOSECONDS_PER_SECOND
 
@@ -41,11 +44,19 @@ def saturation(output: LoadOutput, calibration: LoadOutput | None) -> Saturation
         calibration: of the null workload on as many connections; None: there was none.
 
     Raises:
-        OutputUnreadable: nothing was measured, or a histogram cannot be decoded.
+        OutputUnreadable: nothing was measured, a histogram cannot be decoded, or its numbers cannot be of one run.
     """
-    intervals = output.measured
-    if not any(interval.client.threads for interval in intervals):
+    if not any(interval.client.threads for interval in output.measured):
         return None
+    try:
+        return _evidence(output, calibration)
+    except ValidationError as error:
+        first = error.errors()[0]
+        raise OutputUnreadable(f"nephoscope-load: {first['loc'][0]} cannot be: {first['msg']}") from error
+
+
+def _evidence(output: LoadOutput, calibration: LoadOutput | None) -> Saturation:
+    intervals = output.measured
     measured_s, ended = output.measured_s, _ended(output)
     throttled = _sum(interval.client.throttled for interval in intervals)
     networks = [interval.client.network for interval in intervals]

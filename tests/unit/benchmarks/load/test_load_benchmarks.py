@@ -222,6 +222,17 @@ def saturation_of(text: bytes, calibration: bytes | None = None) -> Saturation |
     return Tpcc().operations(raw, TPCC_PARAMETERS, 2).saturation
 
 
+@pytest.mark.parametrize(("measured_s", "steal_s"), [(5e-324, 0.0), (1e-300, 1.0), (1e-9, 1e99)])
+def test_shares_that_cannot_be_are_damage_and_no_defect(measured_s: float, steal_s: float) -> None:
+    def change(line: Line) -> None:
+        if line["event"] == "finished":
+            line["measured_s"] = measured_s
+
+    text = changed(with_client(TPCC, steal_s=steal_s), change)
+    with pytest.raises(OutputUnreadable, match="cannot be: Input should be"):
+        Tpcc().operations({"load-run.stdout": text}, TPCC_PARAMETERS, 1)
+
+
 def test_an_output_without_threads_says_nothing_of_saturation() -> None:
     assert saturation_of(WITHOUT_THREADS) is None
     assert "generator_thread_cpu_share" not in values_of(WITHOUT_THREADS)
