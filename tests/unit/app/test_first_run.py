@@ -1,5 +1,6 @@
 """`nephoscope try` on the stand-ins of three clouds, with a fault at each step: nothing is left in any case."""
 
+import ast
 import asyncio
 import sys
 from collections.abc import Callable, Iterator
@@ -9,6 +10,7 @@ from typing import Any
 
 import pytest
 
+import nephoscope
 from nephoscope.app.cli import main
 from nephoscope.app.stages import planning, running, tracking, trying
 from nephoscope.app.wiring import real_world
@@ -391,6 +393,21 @@ def test_a_first_run_that_made_something_is_not_begun_again(
     monkeypatch.setattr("nephoscope.app.stages.tracking.created", lambda _folder: 1)
     assert main(["try", "gcp", "--ingress", f"{ADDRESS}/32", "--out", str(folder.path)]) == 2
     assert "nephoscope clean" in capsys.readouterr().err
+
+
+def test_no_python_that_is_started_imports_from_the_working_directory() -> None:
+    """Somebody else's folder may hold a nephoscope.py, which a controller with a cloud's credentials would run."""
+    started = 0
+    for file in Path(nephoscope.__file__).parent.rglob("*.py"):
+        text = file.read_text()
+        if "sys.executable" in text:
+            for node in ast.walk(ast.parse(text)):
+                parts = [ast.unparse(part) for part in getattr(node, "elts", ())]
+                if "sys.executable" in parts:
+                    option = parts[parts.index("sys.executable") + 1]
+                    assert option in {"'-P'", "'-I'"}, f"{file}: {parts}"
+                    started += 1
+    assert started >= 3
 
 
 def test_shipped_places_are_priced_far_below_the_budget() -> None:

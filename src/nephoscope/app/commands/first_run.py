@@ -73,6 +73,7 @@ def try_cloud(
     from nephoscope.providers.base import ClusterRequest
     from nephoscope.run.clock import SystemClock
     from nephoscope.run.signals import run_until_stopped
+    from nephoscope.store.atomic import write_text
     from nephoscope.store.folder import ResultsFolder
 
     if (region is None) != (zone is None):
@@ -98,7 +99,7 @@ def try_cloud(
             study,
             real_world(progress),
             running.run_options(folder, study, running.CliOptions()),
-            [sys.executable, "-m", "nephoscope", "run", str(folder.path)],
+            [sys.executable, "-P", "-m", "nephoscope", "run", str(folder.path)],
             questions_to_its_cloud(request),
             tell,
         )
@@ -106,7 +107,7 @@ def try_cloud(
             problem = run_until_stopped(first.run(makes=yes))
         finally:
             own = [ingress, str(Path.home()), getpass.getuser(), socket.gethostname(), *map(os.getenv, _NAMES)]
-            (folder.path / REPORT).write_text(first.report([name or "" for name in own]), encoding="utf-8")
+            write_text(folder.path / REPORT, first.report([name or "" for name in own]))
             tell(f"for a bug report: {folder.path / REPORT}")
     if problem is not None:
         raise problem
