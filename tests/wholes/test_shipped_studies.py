@@ -74,7 +74,7 @@ def test_the_bars_of_a_card_are_levels_of_the_table(whole: Whole) -> None:
 
 def is_per_cpu(card: Card) -> bool:
     """Whether the question of a study's headline is about one vCPU."""
-    return card.text("card-question").split(card.benchmark)[0].rstrip().endswith("per vCPU")
+    return card.text("card-question").split(card.benchmark)[0].rstrip().endswith("per CPU")
 
 
 def reads_as(text: str, value: float) -> bool:

@@ -7,7 +7,7 @@ from nephoscope.analysis.boards import Board, boards, priced
 from nephoscope.analysis.costs import costs
 from nephoscope.analysis.quiet_boards import QuietBoards, quiet
 from nephoscope.analysis.ranks import surely_better_in_both
-from nephoscope.analysis.renamed import extents
+from nephoscope.analysis.renamed import extents, trials
 from nephoscope.analysis.statistics import statistics
 from nephoscope.analysis.table import Table
 from nephoscope.analysis.transfers import months_of, transfers
@@ -136,7 +136,7 @@ PRICE_PERFORMANCE = Table(
         of(statistics),
         of(costs).rows,
         of(extents),
-        months_of(of(transfers)),
+        months_of(of(transfers), of(trials)),
         of(quiet),
     ),
     order=lambda row: (row.benchmark, row.metric, row.basis, row.configuration),

@@ -10,7 +10,7 @@ also with each other.
 
 import math
 from collections import Counter, defaultdict
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import date
 from itertools import permutations
@@ -21,7 +21,7 @@ from nephoscope.analysis.costs import day
 from nephoscope.analysis.renamed import measurements, names, network
 from nephoscope.analysis.table import Table, Workings
 from nephoscope.model.price_rows import TransferRow
-from nephoscope.model.rows import BenchmarkRow, MeasurementRow, NetworkRow
+from nephoscope.model.rows import BenchmarkRow, MeasurementRow, NetworkRow, TrialRow
 from nephoscope.model.subjects import Subject
 from nephoscope.prices.book import Pick, PriceBook
 from nephoscope.prices.cost import METHODS, Method
@@ -105,13 +105,18 @@ def measured_bytes_of(benchmarks: Sequence[BenchmarkRow], measurements: Sequence
     }
 
 
-def months_of(transfers: Sequence[TransferRow]) -> dict[tuple[str, str], float]:
-    """(configuration, benchmark) -> dollars a month on the ways where machines stood; only where each has a price."""
+def months_of(transfers: Sequence[TransferRow], trials: Iterable[TrialRow]) -> dict[tuple[str, str], float]:
+    """(configuration, benchmark) -> dollars a month on the ways where machines stood; only where each has a price.
+
+    A benchmark that takes the trials of another one has its transfer, too.
+    """
     legs: dict[tuple[str, str], list[float | None]] = defaultdict(list)
     for row in transfers:
         if row.stood:
             legs[row.configuration, row.benchmark].append(row.month_usd)
-    return {key: math.fsum(usd or 0 for usd in many) for key, many in legs.items() if None not in many}
+    months = {key: math.fsum(usd or 0 for usd in many) for key, many in legs.items() if None not in many}
+    taken = ((row.configuration, row.benchmark, other) for row in trials for other in row.also)
+    return months | {(name, other): months[name, own] for name, own, other in taken if (name, own) in months}
 
 
 def _by_trial(network: Sequence[NetworkRow]) -> dict[tuple[str, str, str], list[NetworkRow]]:

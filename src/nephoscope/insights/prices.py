@@ -22,8 +22,8 @@ def price_age(lookup: Lookup) -> list[Draft]:
         *_old(
             lookup,
             [row for row in priced if row.basis != lookup.basis],
-            "Prices under other terms, of",
-            "Rankings by {basis} prices do not use them.",
+            "The prices under other terms of",
+            "The answers do not use them.",
         ),
     ]
 
@@ -52,7 +52,6 @@ def _old(lookup: Lookup, priced: Sequence[CostRow], what: str, so: str) -> list[
             trials=[row.trial for row in lookup[TrialRow] if row.configuration in names and row.counts],
             name=oldest.configuration,
             date=oldest.date or "an unknown day",
-            basis=lookup.basis or "other",
         )
     ]
 

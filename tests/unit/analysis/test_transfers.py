@@ -6,10 +6,12 @@ from typing import Any
 import pytest
 
 from nephoscope.analysis.inputs import ObservedMachine
+from nephoscope.analysis.transfers import months_of
 from nephoscope.insights.registry import analyse
 from nephoscope.model.analysed import AnalysedStudy
 from nephoscope.model.price_rows import PricePerformance, TransferRow
 from nephoscope.model.records import Direction, Facts, Metric, TelemetrySample, VerdictKind
+from nephoscope.model.rows import TrialRow
 from nephoscope.model.subjects import Subject
 from nephoscope.run.derive import network_bytes
 from nephoscope.study.model import Study
@@ -130,6 +132,14 @@ def test_dollars_for_a_unit_with_transfer_and_a_sentence_where_it_is_much() -> N
     assert said.numbers["most"] == pytest.approx(100 * moved / row.month_usd)
     (elsewhere,) = [one for one in measured(sold(**LOAD)).insights if one.rule == "transfer"]
     assert " if load generator and database were in different zones" in str(elsewhere.text)
+
+
+def test_a_benchmark_that_takes_the_trials_of_another_has_their_transfer() -> None:
+    study = measured(sold(load_machine={"type": "m6i.2xlarge", "region": "us-west-2"}))
+    trials = [row.model_copy(update={"also": ["twin"]}) for row in study[TrialRow]]
+    months = months_of(study[TransferRow], trials)
+    (own,) = months_of(study[TransferRow], study[TrialRow])
+    assert months[own[0], "twin"] == months[own] > 0
 
 
 def test_without_a_zone_in_the_study_no_way_is_taken_for_the_one_that_was() -> None:

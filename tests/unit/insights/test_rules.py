@@ -599,12 +599,12 @@ def test_old_prices_of_other_contracts_are_told_apart_from_those_that_rank_machi
     new = old.model_copy(update={"basis": "on-demand", "age_days": 10})
     reserved = old.model_copy(update={"basis": "reserved-1y"})
     (told_of,) = price_age(Lookup(with_tables(study, {CostRow: [new, reserved]})))
-    assert told_of.text.startswith("Prices under other terms, of 1 of 1 configuration were")
-    assert told_of.text.endswith("Rankings by on-demand prices do not use them.")
+    assert told_of.text.startswith("The prices under other terms of 1 of 1 configuration were")
+    assert told_of.text.endswith("The answers do not use them.")
     other = old.model_copy(update={"basis": "reserved-3y"})
     asked = with_tables(study.model_copy(update={"bases": ["reserved-1y"]}), {CostRow: [reserved, other]})
     texts = [draft.text for draft in price_age(Lookup(asked))]
-    assert texts[-1].endswith("Rankings by reserved-1y prices do not use them.")
+    assert texts[-1].endswith("The answers do not use them.")
 
 
 def test_prices_of_another_region_and_disputed_ones_are_warnings() -> None:

@@ -11,7 +11,7 @@ from nephoscope.analysis.lookup import Lookup
 from nephoscope.insights.names import type_name
 from nephoscope.model.analysed import AnalysedStudy, OnlyDifference
 from nephoscope.model.price_rows import CostRow, PricePerformance, TransferRow
-from nephoscope.model.questions import ContrastRow
+from nephoscope.model.questions import ContrastRow, Headline
 from nephoscope.model.rows import (
     BenchmarkRow,
     ComparisonVerdict,
@@ -561,3 +561,27 @@ def test_a_configuration_has_one_sign_on_the_whole_main_page() -> None:
     [spec] = specs_of(figure)
     shapes = [layer["encoding"]["shape"]["scale"] for layer in spec["layer"] if "shape" in layer["encoding"]]
     assert [(one["domain"], one["range"]) for one in shapes] == [(["large", "small"], ["square", "circle"])] * 2
+
+
+def test_a_chapter_is_led_by_the_headline_in_its_view() -> None:
+    study = priced_example.priced(6)
+    waits = study.model_copy(update={"headline": Headline(benchmark="waits")})
+    divided = study.model_copy(update={"headline": Headline(benchmark="reads", view="per CPU")})
+    (_, [as_measured, *_]), (_, [per_cpu, *_]) = sections(waits), sections(divided)
+    assert [link.text for link in as_measured.more] == ["waits", "reads", "tpcc"], "which the study names last"
+    assert per_cpu.opening is not None
+    assert per_cpu.opening.text.startswith("Operations, per CPU (reads)")
+    first, second, *_ = per_cpu.figures
+    assert first.title.endswith("per CPU")
+    assert not second.title.endswith("per CPU"), "as measured, it is drawn, too"
+
+
+def test_single_differences_are_those_of_the_headline_in_its_view() -> None:
+    study = priced_example.priced(4).model_copy(update={"headline": Headline(benchmark="reads", view="per CPU")})
+    asked = [row for row in study[ContrastRow] if (row.benchmark, row.view) == ("reads", "per CPU")]
+    assert asked
+    figure = contrasts(book_of(study), ["waits", "reads"])
+    [spec] = specs_of(figure)
+    assert {row["ratio"] for row in rows_of(spec)} <= {row.ratio for row in asked}
+    assert figure is not None
+    assert figure.subtitle.startswith("Operations, per CPU: ratios")

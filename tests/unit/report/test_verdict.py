@@ -406,6 +406,37 @@ def test_what_was_measured_is_told_as_far_as_all_agree() -> None:
     assert "PostgreSQL, 8 connections; " in measured(Lookup(study.model_copy(update={"database_settings": settings})))
 
 
+def test_warehouses_in_use_are_told_beside_those_that_were_loaded() -> None:
+    study = example.laptop()
+    (tpcc,) = [row for row in study.benchmarks if row.benchmark == "tpcc"]
+
+    def said(*uses: dict[str, int]) -> str:
+        loads = [
+            tpcc.model_copy(update={"benchmark": f"tpcc-{place}", "parameters": {"warehouses": 10_000, **one}})
+            for place, one in enumerate(uses)
+        ]
+        return measured(Lookup(study.model_copy(update={"benchmarks": loads})))
+
+    per_cpu = [{"active_warehouses_per_cpu": count} for count in (50, 75, 150)]
+    assert "TPC-C with 50 to 150 per vCPU of 10,000 warehouses (" in said(*per_cpu)
+    of_both = said({"active_warehouses": 1200}, *per_cpu)
+    assert "TPC-C with 1,200 or 50 to 150 per vCPU of 10,000 warehouses (" in of_both
+    assert "TPC-C with 10,000 warehouses (" in said({}, *per_cpu), "one of them may use all"
+
+
+def test_several_databases_are_all_named() -> None:
+    study = example.laptop()
+    used = {"local-1cpu": {"system": "postgres", "version": "18"}, "local-all": {"system": "valkey"}}
+
+    def with_database(planned: Any) -> Any:
+        intent = planned.intent
+        changed = {**intent.configuration, "database": used[intent.configuration_name]}
+        return planned.model_copy(update={"intent": intent.model_copy(update={"configuration": changed})})
+
+    plan = study.plan.model_copy(update={"trials": [with_database(one) for one in study.plan.trials]})
+    assert "PostgreSQL 18 and Valkey" in measured(Lookup(study.model_copy(update={"plan": plan})))
+
+
 def test_what_a_price_buys_is_named_where_the_title_names_it() -> None:
     title, per_minute = "TPC-C New-Orders per minute, no wait times", priced_quantity("1/min", 0.05)
     metric = example.laptop().benchmarks[0].metrics[0].model_copy(update={"unit": "1/min", "title": title})
@@ -470,7 +501,7 @@ def test_the_headline_of_the_study_has_the_first_card_and_the_first_figure() -> 
 def test_a_headline_per_cpu_is_answered_by_its_own_leaderboard() -> None:
     study = priced_example.priced().model_copy(update={"headline": Headline(benchmark="reads", view="per CPU")})
     first, *others = verdict_on(study).shown
-    assert (first.benchmark, first.question) == ("reads", "Operations, per vCPU")
+    assert (first.benchmark, first.question) == ("reads", "Operations, per CPU")
     (best,) = [
         row for row in study[BestRow] if (row.benchmark, row.view, str(row.scope)) == ("reads", "per CPU", "overall")
     ]

@@ -116,12 +116,17 @@ def winners(book: Book, board: Board, palette: Palette) -> Figure | None:
 def contrasts(book: Book, benchmarks: Sequence[str]) -> Figure | None:
     """The effect of a single difference, over all pairs of configurations that differ in nothing else.
 
-    None without a question, and for two configurations: their comparison opens the chapter.
+    None without a question, and for two configurations: their comparison opens the chapter. Where the study's headline
+    is one of these benchmarks, its questions are asked, in its view.
     """
+    asked = book.lookup.study.headline
+    view = "plain"
+    if asked is not None and asked.benchmark in benchmarks:
+        benchmarks, view = [asked.benchmark], asked.view
     rows = [
         row
         for row in book.lookup[ContrastRow]
-        if row.benchmark in benchmarks and row.view == "plain" and row.basis is None
+        if row.benchmark in benchmarks and row.view == view and row.basis is None
     ]
     if not rows or len(book.lookup.configurations) <= TWO:
         return None
@@ -260,8 +265,9 @@ def _verdict(row: ContrastRow | FamilyComparison, left: str) -> str:
 
 def _metric(book: Book, row: ContrastRow | FamilyComparison) -> str:
     """The metric's title, with its benchmark where the title alone does not tell."""
+    per_cpu = isinstance(row, ContrastRow) and row.view == "per CPU"
     titles = {
-        (one.benchmark, metric.name): metric_title(metric)
+        (one.benchmark, metric.name): metric_title(metric, per_cpu=per_cpu)
         for one in book.lookup.study.benchmarks
         for metric in headlines(one)
     }

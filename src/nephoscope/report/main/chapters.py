@@ -5,8 +5,8 @@ from dataclasses import dataclass, replace
 from functools import partial
 from itertools import pairwise
 
-from nephoscope.analysis.answers import answered, questions_of
-from nephoscope.analysis.lookup import Lookup, unique
+from nephoscope.analysis.answers import Question, answered, questions_of
+from nephoscope.analysis.lookup import Lookup, MetricKey, unique
 from nephoscope.insights.answers import Writer
 from nephoscope.insights.names import metric_title, names_of, title_in_sentence
 from nephoscope.insights.standing import place_of, placed, sentence
@@ -118,8 +118,10 @@ def chapter_of(row: BenchmarkRow) -> str:
 
 
 def _by_chapter(lookup: Lookup) -> dict[str, list[BenchmarkRow]]:
-    """Benchmarks of each chapter that has any, in the order of the page."""
-    found = {key: [row for row in lookup.study.benchmarks if chapter_of(row) == key] for key in TITLES}
+    """Benchmarks of each chapter that has any, in the order of the page: that of the study's headline leads its own."""
+    asked = lookup.study.headline
+    ordered = sorted(lookup.study.benchmarks, key=lambda row: asked is None or row.benchmark != asked.benchmark)
+    found = {key: [row for row in ordered if chapter_of(row) == key] for key in TITLES}
     return {key: rows for key, rows in found.items() if rows}
 
 
@@ -135,15 +137,15 @@ def _chapter(
     palette = for_machines(palette, book.lookup, names)
     first = boards[0]
     per_cpu = [one for one in boards if one.metric.per_cpu]
-    second = (
-        partial(chapter_figures.ranking, boards=per_cpu, palette=palette, per_cpu=True)
-        if key == "cpu"
-        else partial(_course, rows=rows, palette=palette)
-    )
+    asked = book.lookup.study.headline
+    divided = asked is not None and asked.view == "per CPU" and asked.benchmark == names[0]
+    ranking_per_cpu = partial(chapter_figures.ranking, boards=per_cpu, palette=palette, per_cpu=True)
+    second = ranking_per_cpu if key == "cpu" else partial(_course, rows=rows, palette=palette)
     qualified = qualification(book, rows) if len(rows) > 1 else None
     known = all(board.key in on_cards for board in boards)
     ranking = partial(chapter_figures.ranking, boards=boards, palette=palette)
     wanted: list[Draw] = [
+        *((ranking_per_cpu,) if divided else ()),
         *(() if known else (ranking,)),
         partial(measured_of_advertised, rows=rows, palette=palette),
         second,
@@ -188,7 +190,9 @@ def _drawn(book: Book, wanted: Iterable[Draw]) -> tuple[Figure, ...]:
 
 def _opening(book: Book, boards: Sequence[Board]) -> Opening | None:
     """The answer about the first headline metric of which one is decided, else about the first; as on its card."""
-    questions = {one.key: one for one in questions_of(book.lookup, in_order(book.lookup))}
+    questions: dict[MetricKey, Question] = {}
+    for one in questions_of(book.lookup, in_order(book.lookup)):
+        questions.setdefault(one.key, one)  # of two views of the study's headline, the one that it asks for
     wanted = (questions[board.key] for board in boards if board.key in questions)
     asked = [(question, answer) for question in wanted if (answer := answered(question))]
     found = next((one for one in asked if one[1].state != "open"), next(iter(asked), None))

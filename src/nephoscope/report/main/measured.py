@@ -45,7 +45,7 @@ def measured(lookup: Lookup) -> str:
     parts = [
         _machine(lookup),
         _database(lookup, loads) if loads else "",
-        *unique(_data(row) for row in in_order(lookup)),
+        *unique(_data(row, _used(loads, row.parameters.get("warehouses"))) for row in in_order(lookup)),
     ]
     said = "; ".join(part for part in parts if part)
     return f"{said[:1].upper()}{said[1:]}." if said else ""
@@ -75,15 +75,23 @@ def _machine(lookup: Lookup) -> str:
 
 
 def _database(lookup: Lookup, loads: Sequence[BenchmarkRow]) -> str:
-    """'PostgreSQL 18, shared_buffers 256 MB, 8 connections'; empty for results of others, which state no database."""
+    """'PostgreSQL 18, shared_buffers 256 MB, 8 connections', 'PostgreSQL 18 and Valkey' of several systems.
+
+    Empty for results of others, which state no database.
+    """
     names = {row.benchmark for row in loads}
     intents = (planned.intent for planned in lookup.study.plan.trials)
     used = {
         one.configuration_name: one.configuration.get("database", {}) for one in intents if one.benchmark.name in names
     }
-    system = _common(one.get("system") for one in used.values())
-    if system is None or lookup.study.source is not None:
+    systems = unique(one.get("system") for one in used.values())
+    if not systems or None in systems or lookup.study.source is not None:
         return ""
+    if len(systems) > 1:
+        every = {(one["system"], one.get("version")) for one in used.values()}
+        versions = {name: _common(version for system, version in every if system == name) for name in systems}
+        return enumerated(sorted(f"{_SYSTEMS.get(name, name)} {versions[name] or ''}".strip() for name in systems))
+    (system,) = systems
     settings = [lookup.study.database_settings.get(name, {}) for name in used]
     observed = _common(one.get("server_version") for one in settings)
     version = observed or _common(one.get("version") for one in used.values())
@@ -117,7 +125,24 @@ def _connections(databases: Collection[Mapping[str, Any]], loads: Sequence[Bench
     return counted(count, "connection") if count else ""
 
 
-def _data(row: BenchmarkRow) -> str:
+def _used(loads: Iterable[BenchmarkRow], loaded: int | None) -> str:
+    """'1,200 or 50 to 150 per vCPU of ' so many loaded warehouses; empty where a benchmark may use all of them."""
+    alike = [row.parameters for row in loads if loaded and row.parameters.get("warehouses") == loaded]
+    fixed, per_cpu = (
+        sorted({one[name] for one in alike if one.get(name)})
+        for name in ("active_warehouses", "active_warehouses_per_cpu")
+    )
+    if not all(one.get("active_warehouses") or one.get("active_warehouses_per_cpu") for one in alike):
+        return ""
+    parts = [*([_span(fixed)] if fixed else []), *([f"{_span(per_cpu)} per vCPU"] if per_cpu else [])]
+    return f"{' or '.join(parts)} of " if parts else ""
+
+
+def _span(counts: Sequence[int]) -> str:
+    return f"{counts[0]:,}" + (f" to {counts[-1]:,}" if len(counts) > 1 else "")
+
+
+def _data(row: BenchmarkRow, used: str) -> str:
     """'TPC-C with 2 warehouses for 5 s', 'point selects on 100,000 rows for 3 s', 'fio on a file of 64 GiB'."""
     given = row.parameters
     if row.subject is Subject.STORAGE:
@@ -126,7 +151,7 @@ def _data(row: BenchmarkRow) -> str:
     if row.subject is not Subject.DATABASE:
         return ""
     if warehouses := given.get("warehouses"):
-        return f"TPC-C with {counted(warehouses, 'warehouse')} ({_rows_of(warehouses)}){_how_long(row)}"
+        return f"TPC-C with {used}{counted(warehouses, 'warehouse')} ({_rows_of(warehouses)}){_how_long(row)}"
     if rows := given.get("rows"):
         tables = given.get("tables")
         many = f"{counted(tables, 'table')} of {counted(rows, 'row')}" if tables else counted(rows, "row")

@@ -203,7 +203,7 @@ def _card(book: Book, question: Question, answer: Answer, palette: Palette, seri
     trials = question.trials
     found = book.evidence.cite(trials, f"verdict on {metric.title} in {benchmark.benchmark}")
     return Card(
-        question=metric_title(metric) + (", per vCPU" if question.view == "per CPU" else ""),
+        question=metric_title(metric, per_cpu=question.view == "per CPU"),
         benchmark=benchmark.benchmark,
         metric=metric.name,
         href=book.href(section_anchor(benchmark.benchmark)),
