@@ -585,3 +585,8 @@ def test_single_differences_are_those_of_the_headline_in_its_view() -> None:
     assert {row["ratio"] for row in rows_of(spec)} <= {row.ratio for row in asked}
     assert figure is not None
     assert figure.subtitle.startswith("Operations, per CPU: ratios")
+
+
+def test_a_figure_of_costs_names_who_has_no_price() -> None:
+    chapter = next(one for one in sections(priced_example.priced(2))[1] if one.title == "Cost")
+    assert chapter.figures[0].caption == "Without a price under these terms: unsold."

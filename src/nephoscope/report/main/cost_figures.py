@@ -5,7 +5,7 @@ from typing import Any
 
 import altair as alt
 
-from nephoscope.insights.names import title_within
+from nephoscope.insights.names import enumerated, title_within
 from nephoscope.model import numbers as people
 from nephoscope.model.price_rows import CostRow, PricePerformance, TransferRow
 from nephoscope.model.records import Metric
@@ -35,6 +35,8 @@ def per_unit(book: Book, board: Board, palette: Palette) -> Figure | None:
     found = every[:TOP_OF_CHAPTER]
     sold = book.lookup.sold(board.metric.unit)
     statistics = book.lookup.statistics[(*board.key, False)]
+    priced = {row.configuration for row in every}
+    unpriced = [palette.called[name] for name in statistics if name not in priced]
     rows: list[dict[str, Any]] = [
         {
             "configuration": palette.called[row.configuration],
@@ -59,7 +61,7 @@ def per_unit(book: Book, board: Board, palette: Palette) -> Figure | None:
         f"Cost of {title_within(board.metric)}",
         f"{cut}{basis_text(found[0].basis)} prices; from the levels; "
         f"{lines_text([statistics[name] for name in names])}.",
-        "",
+        f"Without a price under these terms: {enumerated(unpriced)}." if unpriced else "",
         [
             (
                 "",
