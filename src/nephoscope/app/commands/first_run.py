@@ -6,13 +6,16 @@ import socket
 import sys
 from dataclasses import replace
 from pathlib import Path
-from typing import Annotated, Literal
+from typing import TYPE_CHECKING, Annotated, Literal
 
 import typer
 
 from nephoscope.app.commands.options import MEASURE, add_command
 from nephoscope.app.console import say, talk, tell
 from nephoscope.model.errors import InputError
+
+if TYPE_CHECKING:
+    from nephoscope.store.folder import ResultsFolder
 
 REPORT = "first-run.txt"
 _NAMES = ("GOOGLE_CLOUD_PROJECT", "AZURE_SUBSCRIPTION_ID", "AWS_PROFILE", "AWS_ACCESS_KEY_ID")
@@ -74,7 +77,6 @@ def try_cloud(
     from nephoscope.run.clock import SystemClock
     from nephoscope.run.signals import run_until_stopped
     from nephoscope.store.atomic import write_text
-    from nephoscope.store.folder import ResultsFolder
 
     if (region is None) != (zone is None):
         raise InputError("a region and its zone go together", hint="give both --region and --zone, or neither")
@@ -83,12 +85,7 @@ def try_cloud(
     text = trying.study_text(cloud, place, ingress)
     study = planning.load(text, f"try {cloud}")
     planned = planning.plan(study)
-    folder = ResultsFolder.for_results(out or Path("results") / study.name)
-    if folder.plan_path.exists() and tracking.created(folder):
-        raise InputError(
-            f"{folder.path} holds an earlier run",
-            hint=f"nephoscope clean {folder.path}, then delete the folder, or name another with --out",
-        )
+    folder = _without_a_run(out or Path("results") / study.name)
     tell(f"one {place.type} in {place.zone} of {place.region}: {in_one_line(planned)}; ends at ${trying.MAX_USD:g}")
     with folder.lock():
         running.adopt(folder, text, study, planned, replan=True)
@@ -113,3 +110,21 @@ def try_cloud(
         raise problem
     if not yes:
         say("nothing was made; --yes makes the machine, measures and deletes it")
+
+
+def _without_a_run(path: Path) -> "ResultsFolder":
+    """The results folder.
+
+    Raises:
+        InputError: an earlier run made something there.
+    """
+    from nephoscope.app.stages import tracking
+    from nephoscope.store.folder import ResultsFolder
+
+    folder = ResultsFolder.for_results(path)
+    if folder.plan_path.exists() and tracking.created(folder):
+        raise InputError(
+            f"{folder.path} holds an earlier run",
+            hint=f"nephoscope clean {folder.path}, then delete the folder, or name another with --out",
+        )
+    return folder
