@@ -14,7 +14,7 @@ from pathlib import Path
 
 from bench.harness import aerospike, bars, key_value, results
 from bench.harness.contenders import Done, Setting
-from bench.harness.measure import machine, run
+from bench.harness.measure import command_line, machine
 from bench.harness.sources import ROOT
 from bench.load_generator import build, compare, say
 
@@ -87,10 +87,8 @@ def main(words: Sequence[str] | None = None) -> None:
         redis = stack.enter_context(key_value.store(load)) if key_value.is_installed() else None
         seen = compare(contenders(node, redis, load, official, chosen.seconds), chosen.rounds)
         version = node.ask("build")
-    commit = run(["git", "-C", str(ROOT), "describe", "--always", "--dirty"]).stdout.strip() or "unknown"
-    command = " ".join(["python -m bench.aerospike_client", *(sys.argv[1:] if words is None else words)])
     head = [
-        f"- Command: `{command}`; commit {commit}.",
+        command_line("aerospike_client", sys.argv[1:] if words is None else words),
         f"- Machine: {machine()}; client and server share it.",
         f"- Aerospike Community {version}, one node on loopback, data in memory.",
         f"- {chosen.rounds} rounds of {chosen.seconds:g} s in turn.",

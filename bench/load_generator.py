@@ -14,7 +14,7 @@ from shutil import which
 from bench.harness import bars, key_value, peers, results, solo, writers
 from bench.harness import contenders as who
 from bench.harness.contenders import TRIAL, Contender, Done, Setting
-from bench.harness.measure import checked, machine, run
+from bench.harness.measure import checked, command_line, machine, run
 from bench.harness.server import SETTINGS, Server
 from bench.harness.sources import ROOT
 
@@ -201,13 +201,10 @@ def bars_on_fake(setting: Setting, rounds: int, lines: list[str]) -> list[bars.B
 
 def head(words: Sequence[str], setting: Setting, rounds: str, version: str) -> list[str]:
     """What was run, where; `rounds` says how many of them there were."""
-    describe = ["git", "-C", str(ROOT), "describe", "--always", "--dirty"]
-    commit = run(describe).stdout.strip() or "unknown"
     settings = ", ".join(f"{name}={value}" for name, value in SETTINGS.items())
-    command = " ".join(["python -m bench.load_generator", *words])
     size = f"W = {setting.warehouses}, {setting.connections} connections, TCP loopback"
     return [
-        f"- Command: `{command}`; commit {commit}.",
+        command_line("load_generator", words),
         f"- Machine: {machine()}; client and server share it.",
         f"- PostgreSQL {version} with {settings}.",
         f"- {size}, {rounds} of {setting.seconds:g} s in turn; who writes begins with a copy of one data set.",

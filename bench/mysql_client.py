@@ -15,7 +15,7 @@ from pathlib import Path
 
 from bench.harness import bars, results
 from bench.harness.contenders import SETTLE_S, Done, read_ours
-from bench.harness.measure import Ran, checked, machine, run, tree_cpu_s
+from bench.harness.measure import Ran, checked, command_line, machine, run, tree_cpu_s
 from bench.harness.sources import ROOT
 from bench.load_generator import build, compare, say
 from bench.soak.clients import MariaDb, server
@@ -171,10 +171,8 @@ def main(words: Sequence[str] | None = None) -> None:
         if chosen.tpcc:
             drives.prepare_tpcc(chosen.tpcc, chosen.warehouses)
         seen = compare(contenders(drives, chosen.rows, chosen.warehouses, chosen.tpcc), chosen.rounds)
-    commit = run(["git", "-C", str(ROOT), "describe", "--always", "--dirty"]).stdout.strip() or "unknown"
-    command = " ".join(["python -m bench.mysql_client", *(sys.argv[1:] if words is None else words)])
     head = [
-        f"- Command: `{command}`; commit {commit}.",
+        command_line("mysql_client", sys.argv[1:] if words is None else words),
         f"- Machine: {machine()}; client and server share it, over a socket.",
         f"- MariaDB {server_of_this_machine('mariadb').version}, commits on disk, a buffer pool of 2 GiB.",
         f"- {chosen.warehouses} warehouses, {chosen.rows:,} rows, {chosen.connections} connections.",

@@ -10,6 +10,8 @@ from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
 
+from bench.harness.sources import ROOT
+
 _TICKS_PER_S = os.sysconf("SC_CLK_TCK")
 _KIB = 1024
 _LOOK_EVERY_S = 0.05
@@ -147,6 +149,12 @@ def _descends(process: int, root: int, parents: Mapping[int, int]) -> bool:
     while process and process != root:
         process = parents.get(process, 0)
     return process == root
+
+
+def command_line(program: str, words: Sequence[str]) -> str:
+    """The line of a page that says what wrote it: the command, and the commit of this checkout."""
+    commit = run(["git", "-C", str(ROOT), "describe", "--always", "--dirty"]).stdout.strip() or "unknown"
+    return f"- Command: `{' '.join([f'python -m bench.{program}', *words])}`; commit {commit}."
 
 
 def machine() -> str:

@@ -8,8 +8,8 @@ from pydantic import Field
 
 from nephoscope.analysis.renamed import measurements
 from nephoscope.analysis.table import Table
-from nephoscope.benchmarks.database.adversity import LOST, OF_OUTAGE
 from nephoscope.model.frozen import Frozen
+from nephoscope.model.records import OF_OUTAGE, WRITES_LOST
 from nephoscope.model.rows import MeasurementRow
 from nephoscope.stats.median import median_interval
 from nephoscope.stats.proportion import proportion_interval
@@ -56,7 +56,7 @@ def faults_of(
     """
     groups: dict[tuple[str, str], list[tuple[MeasurementRow, bool]]] = defaultdict(list)
     for row, is_bound in [*((row, False) for row in values), *((row, True) for row in bounds)]:
-        if row.valid and row.benchmark in kinds and (row.metric.startswith(OF_OUTAGE) or row.metric == LOST.name):
+        if row.valid and row.benchmark in kinds and (row.metric.startswith(OF_OUTAGE) or row.metric == WRITES_LOST):
             groups[row.benchmark, row.configuration].append((row, is_bound))
     return [_row(*key, kinds[key[0]], found) for key, found in groups.items()]
 
@@ -65,7 +65,7 @@ def _row(benchmark: str, configuration: str, kind: str, found: Sequence[tuple[Me
     def of(metric: str) -> list[tuple[float, bool]]:
         return [(row.value, is_bound) for row, is_bound in found if row.metric == OF_OUTAGE + metric]
 
-    longest, lost = of("longest_outage"), [row.value for row, _ in found if row.metric == LOST.name]
+    longest, lost = of("longest_outage"), [row.value for row, _ in found if row.metric == WRITES_LOST]
     interval, with_loss = median_interval([value for value, _ in longest]), sum(value > 0 for value in lost)
     medians = ("clients_hit_share", "throughput_during_share", "throughput_after_share", "response_p99_ratio")
     times = ("longest_outage", "time_at_zero", "time_slow", "time_to_usual_rate")

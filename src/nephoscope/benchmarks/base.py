@@ -77,6 +77,10 @@ class Site:
     """Called once the data set is loaded."""
 
 
+STEP_S = 0.1
+"""In which the load generator counts operations that end."""
+
+
 @dataclass(frozen=True)
 class Ended:
     """The operations that ended in a part of the measurement, by the load machine's wall clock."""

@@ -354,6 +354,10 @@ class ResourceUse(Frozen):
 
 
 FaultKind = Literal["kill", "pause", "restart"]
+OF_OUTAGE = "outage."
+"""Prefix of the metrics that have a value for each fault."""
+OUTAGE_LASTED = f"{OF_OUTAGE}lasted"
+WRITES_LOST = "writes_lost"
 
 
 class InflictedFault(Frozen):

@@ -21,7 +21,7 @@ from nephoscope.study.placeholders import (
     merged,
     names_in,
     node,
-    too_large,
+    room_left,
     written,
 )
 from nephoscope.study.suggest import hint_among, nearest, shown
@@ -148,9 +148,7 @@ def made_by(
         values = {**chosen, **_values(combination, givers)}
         try:
             entry = filled(template, values)
-            room -= entry.size if entry else 0
-            if room < 0:
-                raise too_large(at)
+            room = room_left(room, entry.size if entry else 0, at)
         except TooLarge as large:
             return [], [large.problem]
         except Unfilled as unfilled:

@@ -152,7 +152,7 @@ class _Filling:
                 name, value = self._key(key, inner, waiting), self.of(inner, waiting)
                 if value is not None:
                     table[name] = value
-                    room = _less(room, len(name) + value.size, held)
+                    room = room_left(room, len(name) + value.size, held.at)
             return Node(table, held.at)
         if isinstance(held.value, list):
             elements: list[Node] = []
@@ -160,7 +160,7 @@ class _Filling:
             for inner in held.value:
                 if (value := self.of(inner, waiting)) is not None:
                     elements.append(value)
-                    room = _less(room, value.size, held)
+                    room = room_left(room, value.size, held.at)
             return Node(elements, held.at) if elements or not held.value else None
         return self._text(held, waiting) if isinstance(held.value, str) else held
 
@@ -185,7 +185,7 @@ class _Filling:
             if value is not None:
                 first = first or value.at
             pieces.append(part.literal + (_as_text(part, value, held) if value else ""))
-            room = _less(room, len(pieces[-1]), held)
+            room = room_left(room, len(pieces[-1]), held.at)
         return Node("".join(pieces), first or held.at, key_at=held.at)
 
     def _value(self, part: _Part, held: Node, waiting: tuple[str, ...]) -> Node | None:
@@ -207,14 +207,14 @@ class _Filling:
         raise Unfilled(held.at, f"nothing gives a value to `{{{name}}}`; {hint}", lacking=name)
 
 
-def too_large(at: Path) -> TooLarge:
-    """What stands at this place of the file stands for too much."""
-    return TooLarge(at, f"this stands for more than {MOST_SIZE:,} characters and values, which no study needs")
+def room_left(room: int, size: int, at: Path) -> int:
+    """Of `MOST_SIZE`, once so much more stands for what is written at this place of the file.
 
-
-def _less(room: int, size: int, held: Node) -> int:
+    Raises:
+        TooLarge: it is more than there was room for.
+    """
     if size > room:
-        raise too_large(held.at)
+        raise TooLarge(at, f"this stands for more than {MOST_SIZE:,} characters and values, which no study needs")
     return room - size
 
 

@@ -31,7 +31,7 @@ from nephoscope.study.placeholders import (
     node,
     places,
     plain,
-    too_large,
+    room_left,
 )
 from nephoscope.study.selection import Facts, NotASelection, chosen, facts_of
 from nephoscope.study.suggest import hint_among, shown
@@ -253,9 +253,10 @@ def expanded(data: dict[str, Any], lines: Mapping[Path, int]) -> Expanded:
         made, wrong = made_by(raw, ("matrix", place), below, values)
         problems += wrong
         entries[kind] += [_Entry(one.entry, one) for one in made]
-        room -= sum(one.entry.size for one in made)
-        if room < 0:
-            return Expanded(data, problems=(too_large(("matrix", place)).problem,))
+        try:
+            room = room_left(room, sum(one.entry.size for one in made), ("matrix", place))
+        except TooLarge as large:
+            return Expanded(data, problems=(large.problem,))
     for kind, found in entries.items():
         problems += _equal_names(kind, found, lines)
     if not problems:
@@ -291,9 +292,7 @@ def _benchmarks(data: Mapping[str, Any], values: Mapping[str, Node], problems: l
         held = node(raw, ("benchmarks", place))
         try:
             entry = (filled(held, values) if values else None) or held
-            room -= entry.size
-            if room < 0:
-                raise too_large(held.at)
+            room = room_left(room, entry.size, held.at)
         except Unfilled as unfilled:
             problems.append(unfilled.problem)
             if isinstance(unfilled, TooLarge):
@@ -312,9 +311,7 @@ def _with_defaults(data: Mapping[str, Any], values: Mapping[str, Node], problems
             continue
         try:
             held = filled(merged(defaults, escaped(own)), values)
-            room -= held.size if held else 0
-            if room < 0:
-                raise too_large(("defaults",))
+            room = room_left(room, held.size if held else 0, ("defaults",))
         except TooLarge as large:
             problems.append(large.problem)
             return

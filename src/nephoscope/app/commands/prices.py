@@ -22,9 +22,7 @@ if TYPE_CHECKING:
     from nephoscope.prices.rows import Price
 
 _SHOWN = 20
-_HEADERS = ("provider", "region", "item", "basis", "USD", "per", "date", "terms", "source")
-_OPTIONAL = ("source", "terms", "date")
-"""Left out first where a terminal is too narrow."""
+_HEADERS = ("provider", "region", "item", "basis", "USD", "per", "date")
 _KINDS = ", ".join(f"{name} ({importer.what})" for name, importer in IMPORTERS.items())
 
 ProviderName = Annotated[str | None, typer.Option("--provider", metavar="NAME", help="aws, gcp, azure or another name")]
@@ -108,10 +106,12 @@ def show(
         print_json(rows)
         return
     for group in _groups(rows):
-        columns = [head for head in _HEADERS if head != "terms" or any(row.terms for row in group)]
-        cells = (dict(zip(_HEADERS, _cells(row), strict=True)) for row in group)
-        optional = [head for head in _OPTIONAL if head in columns]
-        print_answer(columns, ([of[head] for head in columns] for of in cells), optional)
+        terms = ("terms",) if any(row.terms for row in group) else ()
+        print_answer(
+            (*_HEADERS, *terms, "source"),
+            (_cells(row, terms=bool(terms)) for row in group),
+            ("source", *terms, "date"),  # left out first where a terminal is too narrow
+        )
     for reason in dict.fromkeys(reasons[:_SHOWN]):
         say(f"no price: {reason}")
     if len(reasons) > _SHOWN:
@@ -280,9 +280,10 @@ def _groups(rows: "Sequence[Price]") -> "list[list[Price]]":
     return list(found.values())
 
 
-def _cells(row: "Price") -> tuple[str, ...]:
+def _cells(row: "Price", *, terms: bool) -> tuple[str, ...]:
     usd = _tiered(row) + (" (disputed)" if row.disputed else "")
-    return row.provider, row.region, row.item, row.basis, usd, row.unit, row.date, row.terms or "", row.source
+    of_terms = (row.terms or "",) if terms else ()
+    return row.provider, row.region, row.item, row.basis, usd, row.unit, row.date, *of_terms, row.source
 
 
 def _tiered(row: "Price") -> str:

@@ -32,6 +32,9 @@ from nephoscope.model.extents import CLUSTER
 from nephoscope.model.frozen import Frozen, conflict
 from nephoscope.model.lower_bound import Bounded, LowerBound
 from nephoscope.model.records import (
+    OF_OUTAGE,
+    OUTAGE_LASTED,
+    WRITES_LOST,
     Direction,
     FaultKind,
     Measurement,
@@ -45,8 +48,6 @@ from nephoscope.model.words import counted
 
 MAXIMUM = "load-maximum"
 """Name of the raw output of the closed loop of whose rate the load is a share."""
-OF_OUTAGE = "outage."
-"""Prefix of the metrics that have a value for each fault."""
 _OWN = ("pace", "rate_per_s", "ramp_s", "duration_s")
 """Parameters of `kv` that the phases give."""
 _ENDED = ("committed", "rolled_back_by_design")
@@ -161,7 +162,7 @@ QUANTITIES = (
               "up to the first second with the usual rate", lambda one: one.p99_ratio),
 )  # fmt: skip
 LASTED = Metric(
-    name=f"{OF_OUTAGE}lasted", unit="s", direction=Direction.LOWER, title="time from a fault to its undoing",
+    name=OUTAGE_LASTED, unit="s", direction=Direction.LOWER, title="time from a fault to its undoing",
     clock="from just before it was applied until the server was up again, by the load machine's clock",
 )  # fmt: skip
 OPERATIONS = Metric(
@@ -181,14 +182,14 @@ USUAL_RATE = Metric(
 
 
 def _writes(name: str, title: str) -> Metric:
-    return Metric(name=f"writes_{name}", unit="writes", direction=Direction.LOWER, title=title)
+    return Metric(name=name, unit="writes", direction=Direction.LOWER, title=title)
 
 
-ACKNOWLEDGED = _writes("acknowledged", "writes that the server acknowledged").model_copy(
+ACKNOWLEDGED = _writes("writes_acknowledged", "writes that the server acknowledged").model_copy(
     update={"direction": Direction.HIGHER}
 )
-IN_DOUBT = _writes("in_doubt", "writes that were sent and not acknowledged")
-LOST = _writes("lost", "acknowledged writes that were lost")
+IN_DOUBT = _writes("writes_in_doubt", "writes that were sent and not acknowledged")
+LOST = _writes(WRITES_LOST, "acknowledged writes that were lost")
 
 
 class Adversity(Benchmark):

@@ -5,6 +5,7 @@ from dataclasses import dataclass, replace
 from functools import cached_property
 from math import ceil
 
+from nephoscope.benchmarks.base import STEP_S
 from nephoscope.benchmarks.histograms import Quantile, merged, value_ns
 from nephoscope.benchmarks.load.contract import Interval, Outage
 from nephoscope.benchmarks.load.output import LoadOutput
@@ -12,7 +13,6 @@ from nephoscope.model.lower_bound import Bounded, LowerBound
 from nephoscope.model.records import InflictedFault
 from nephoscope.model.units import MS_PER_SECOND
 
-STEP_S = 0.1
 LEAST_PER_STEP = 20
 """Operations that usually end in a step: of fewer, one may be empty by chance."""
 SLOW, USUAL = 0.8, 0.95

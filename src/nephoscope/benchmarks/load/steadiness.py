@@ -4,11 +4,10 @@ from collections.abc import Iterator, Sequence
 from itertools import groupby
 from statistics import median
 
-from nephoscope.benchmarks.base import Ended
+from nephoscope.benchmarks.base import STEP_S, Ended
 from nephoscope.model.records import Direction, Measurement, Metric
 from nephoscope.model.units import MS_PER_SECOND
 
-_STEP_S = 0.1
 _LEAST_PARTS = 3
 """Of fewer, the median is no usual rate."""
 _SLOW = 0.5
@@ -34,7 +33,7 @@ def steadiness(ended: Sequence[Ended]) -> Iterator[Measurement]:
     if ended and all(one.per_100_ms for one in ended):
         steps = [step for one in ended for step in one.per_100_ms]
         pauses = (len(list(run)) for is_pause, run in groupby(steps, lambda step: step == 0) if is_pause)
-        yield _row(PAUSE, max(pauses, default=0) * _STEP_S)
+        yield _row(PAUSE, max(pauses, default=0) * STEP_S)
     lengths_s = [(one.to_unix_ms - one.from_unix_ms) / MS_PER_SECOND for one in ended]
     rates = [one.operations / length for one, length in zip(ended, lengths_s, strict=True) if length > 0]
     if len(rates) >= _LEAST_PARTS:

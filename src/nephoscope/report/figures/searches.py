@@ -10,7 +10,7 @@ import altair as alt
 from nephoscope.analysis.lookup import Lookup, headlines
 from nephoscope.insights.names import type_name
 from nephoscope.model import numbers as people
-from nephoscope.model.records import Metric
+from nephoscope.model.records import OF_OUTAGE, Metric
 from nephoscope.model.rows import BenchmarkRow, MachineRow, PassRow, Statistic
 from nephoscope.model.words import counted
 from nephoscope.report.figures import charts, theme
@@ -46,9 +46,6 @@ POINT = "point."
 """Prefix of the metrics that have a value for each point of a search."""
 LIMIT = "limit."
 """Prefix of the metrics that hold the limits of a rule; they are not measured."""
-OF_OUTAGE = "outage."
-"""Prefix of the metrics that have a value for each fault."""
-LASTED = f"{OF_OUTAGE}lasted"
 OFFERED, ACHIEVED, PASSED = "point.offered_per_s", "point.achieved_per_s", "point.passed"
 FAILING = "lowest_failing_load_per_s"
 _RESPONSE = re.compile(r"point\.(?P<operation>.+)\.response_(?P<which>\w+)")

@@ -7,7 +7,7 @@ from typing import Any
 from nephoscope.analysis.lookup import Lookup, headlines
 from nephoscope.insights.names import metric_title
 from nephoscope.model import numbers as people
-from nephoscope.model.records import Direction, Metric
+from nephoscope.model.records import OUTAGE_LASTED, Direction, Metric
 from nephoscope.model.rows import BenchmarkRow, Comparison, MeasurementRow, TrialRow
 from nephoscope.model.words import counted, verdict_name
 from nephoscope.report.figures import charts, theme
@@ -15,7 +15,7 @@ from nephoscope.report.figures.growth import growth_figures
 from nephoscope.report.figures.latency import latency_figures
 from nephoscope.report.figures.network import has_ranges
 from nephoscope.report.figures.results import courses
-from nephoscope.report.figures.searches import LASTED, curve_figures, is_of_curve, pass_figures, points_of
+from nephoscope.report.figures.searches import curve_figures, is_of_curve, pass_figures, points_of
 from nephoscope.report.figures.spec import axis_note
 from nephoscope.report.figures.warehouses import warehouse_figures
 from nephoscope.report.parts import (
@@ -285,7 +285,7 @@ def _fault_times(lookup: Lookup, row: BenchmarkRow) -> list[dict[str, Any]]:
     """When each fault began and was undone; none: the benchmark inflicts none."""
     return [
         {"configuration": one.configuration, "trial": one.trial, "s": one.at_s, "end": one.at_s + one.value}
-        for one in lookup.series.get((row.benchmark, LASTED), [])
+        for one in lookup.series.get((row.benchmark, OUTAGE_LASTED), [])
         if one.at_s is not None
     ]
 
