@@ -7,9 +7,8 @@ from functools import partial
 from statistics import median
 from typing import Any
 
-from nephoscope.analysis.lookup import Lookup, headlines
-from nephoscope.insights.names import listed
-from nephoscope.insights.words import Draft, plural, quantity_style, say
+from nephoscope.analysis.lookup import Lookup, grouped, headlines
+from nephoscope.insights.words import Draft, note, quantity_style
 from nephoscope.model.numbers import Between, Number, scale_for
 from nephoscope.model.records import Metric
 from nephoscope.model.rows import BenchmarkRow, MeasurementRow, Statistic, WanFloor
@@ -23,6 +22,7 @@ LARGEST_IO_BYTES = 16 * KIB
 """Providers count a larger I/O as several."""
 CAPPED = 1.01
 """A rate whose fastest second is at most this much above its median second was held there."""
+Words = dict[str, Sequence[str]]
 _WORDS = {"provisioned": "", "up to": "up to ", "baseline": "a baseline of "}
 
 
@@ -164,16 +164,12 @@ def _machine(lookup: Lookup, name: str) -> Mapping[str, Any]:
     return machine
 
 
-def advertised(lookup: Lookup) -> list[Draft]:
+def advertised(lookup: Lookup) -> Iterator[Draft]:
     """A note for each provider's networks, within a zone and between regions, and for its volumes."""
-    drafts = []
     for row in lookup.study.benchmarks:
-        groups: dict[tuple[str, bool], list[Delivery]] = defaultdict(list)
-        for one in deliveries(lookup, row):
-            groups[one.provider, one.far].append(one)
+        groups = grouped(deliveries(lookup, row), lambda one: (one.provider, one.far))
         nearest_first = sorted(groups, key=lambda group: group[1])
-        drafts += [sentence(lookup, row, groups[group]) for group in nearest_first]
-    return drafts
+        yield from (sentence(lookup, row, groups[group]) for group in nearest_first)
 
 
 def sentence(lookup: Lookup, row: BenchmarkRow, group: Sequence[Delivery]) -> Draft:
@@ -185,7 +181,7 @@ def sentence(lookup: Lookup, row: BenchmarkRow, group: Sequence[Delivery]) -> Dr
     met = [one for one in lowest if one.share.low >= 1 - margin]
     undecided = len(group) - len(met) - len(below)
     numbers: dict[str, Number] = {"all": len(group), "met": len(met)}
-    words = {"provider": provider_name(group[0].provider)}
+    words: Words = {"provider": provider_name(group[0].provider)}
     named = partial(_reached, numbers=numbers, words=words)
     between = " between regions" if group[0].far else ""
     if len(group) == 1:
@@ -193,7 +189,7 @@ def sentence(lookup: Lookup, row: BenchmarkRow, group: Sequence[Delivery]) -> Dr
     else:
         numbers["below"] = len(below)
         template = how_many(len(met), len(below), undecided).format(
-            of=f"of {{all:count}} {plural(len(group), 'configuration')} of {{provider}}",
+            of="of {all:counted:configuration} of {provider}",
             reached=f"reached{between}",
             what=f"what is {'advertised' if row.subject is Subject.NETWORK else 'sold'}",
         )
@@ -210,9 +206,7 @@ def sentence(lookup: Lookup, row: BenchmarkRow, group: Sequence[Delivery]) -> Dr
             numbers["above"] = len(above)
             parts.append(f"{{above:count}} exceeded it, most of all {named('high', above[-1])}")
         template += "; ".join(["", *parts]) + "."
-    return say(
-        "advertised",
-        "note",
+    return note(
         template + _throttled(group, numbers, words),
         numbers=numbers,
         trials=[trial for one in group for trial in one.statistic.trials],
@@ -231,7 +225,7 @@ def how_many(met: int, below: int, undecided: int) -> str:
     return missed if below else "For none {of} is it decided whether it {reached} {what}"
 
 
-def _reached(key: str, one: Delivery, numbers: dict[str, Number], words: dict[str, str], verb: str = "with") -> str:
+def _reached(key: str, one: Delivery, numbers: dict[str, Number], words: Words, verb: str = "with") -> str:
     """A template: 'c5n.2xlarge with 24.1 of up to 25 Gbit/s (96 %), capped'."""
     scale = scale_for(one.metric.unit, [one.advertised.value])
     numbers |= {f"{key}_level": scale.value(one.statistic.compared.value), f"{key}_share": 100 * one.share.value}
@@ -244,7 +238,7 @@ def _reached(key: str, one: Delivery, numbers: dict[str, Number], words: dict[st
     )
 
 
-def _throttled(group: Iterable[Delivery], numbers: dict[str, Number], words: dict[str, str]) -> str:
+def _throttled(group: Iterable[Delivery], numbers: dict[str, Number], words: Words) -> str:
     """A template: ' m5.2xlarge sent 10 Gbit/s for 40 s, then 2.5 Gbit/s (25 % of …) in 6 of 6 trials; …'; or ''."""
     fallen = sorted((one for one in group if one.is_throttled), key=lambda one: _sustained(one) / one.advertised.value)
     if not fallen:
@@ -258,15 +252,14 @@ def _throttled(group: Iterable[Delivery], numbers: dict[str, Number], words: dic
         "fell": len(worst.falls),
         "watched": worst.watched,
     }
-    words["throttled"] = worst.configuration
+    words |= {"throttled": worst.configuration, "others": [one.configuration for one in fallen[1:]]}
     style = quantity_style(worst.metric.unit)
     template = (
-        f" {{throttled}} was throttled in {{fell:count}} of {{watched:count}} {plural(worst.watched, 'trial')}: "
+        " {throttled} was throttled in {fell:count} of {watched:counted:trial}: "
         f"{{burst:{style}}} for {{burst_s:quantity:s}}, then {{sustained:{style}}}, {{sustained_share:percent}} of "
         "what is advertised."
     )
-    others = [one.configuration for one in fallen[1:]]
-    return template + (f" So were {listed('others', others, numbers, words)}." if others else "")
+    return template + (" So were {others}." if fallen[1:] else "")
 
 
 def _sustained(one: Delivery) -> float:

@@ -1,14 +1,13 @@
 """Which configuration is the best: the answers, the best of each cloud and size, and what costs least for its work."""
 
-from collections.abc import Mapping, Sequence
-from itertools import groupby
+from collections.abc import Iterator, Mapping, Sequence
 
 from nephoscope.analysis.answers import Answer, Question, answered, question_of, questions_of
-from nephoscope.analysis.lookup import Lookup
+from nephoscope.analysis.lookup import Lookup, grouped
 from nephoscope.insights.answers import Writer
 from nephoscope.insights.names import names_of
 from nephoscope.insights.steal import cautioned
-from nephoscope.insights.words import Draft, interval_of_one, keyed, plural, say
+from nephoscope.insights.words import Draft, answer, interval_of_one, keyed, plural
 from nephoscope.model.delivered_rows import DeliveredRow
 from nephoscope.model.numbers import Between, Number
 from nephoscope.model.price_rows import STATED, PricePerformance
@@ -24,7 +23,7 @@ MAX_RANKED = 12
 """With more configurations than this, no sentence gives every rank."""
 
 
-def answer(lookup: Lookup) -> list[Draft]:
+def answers(lookup: Lookup) -> list[Draft]:
     """The answer of each headline metric, decided ones first; of three or more configurations also their ranks."""
     decided: list[Draft] = []
     undecided: list[Draft] = []
@@ -33,19 +32,18 @@ def answer(lookup: Lookup) -> list[Draft]:
         if found is None:
             continue
         drafts = undecided if found.state == "open" and len(question.rows) > 1 else decided
-        drafts.append(drafted("answer", found))
+        drafts.append(drafted(found))
         best = question.best if len(question.rows) > 2 and question.view == "plain" else None
         if best is not None and best.method != "none" and best.of <= MAX_RANKED:
             drafts.append(_ranks(question, best))
     return decided + undecided
 
 
-def drafted(rule: str, found: Answer) -> Draft:
+def drafted(found: Answer) -> Draft:
     """An answer with all that is known of it, as the sentence that every page and command prints."""
     question = found.question
     writer = Writer(found, names_of(question.lookup))
     draft = Draft(
-        rule=rule,
         kind="answer",
         template="{answer}",
         numbers={name: value for name, value in sorted(_numbers(found).items()) if value is not None},
@@ -113,11 +111,9 @@ def _ranks(question: Question, best: BestRow) -> Draft:
         exact = row.first == row.last
         rank = f"{{first_{key}:count}}" if exact else f"{{first_{key}:count}} to {{last_{key}:count}}"
         parts.append(f"{{name_{key}}} {rank}")
-    return say(
-        "answer",
-        "answer",
+    return answer(
         "{benchmark_name}: ranks of the {configurations:count} configurations by {title} (a range means that the exact "
-        "rank is not certain; error rate {alpha:limit} % for all together): " + ", ".join(parts) + ".",
+        f"rank is not certain; error rate {{alpha:limit}} % for all together): {', '.join(parts)}.",
         numbers=numbers,
         trials=question.trials,
         benchmark=question.benchmark.benchmark,
@@ -134,12 +130,11 @@ RATE = "(error rate {alpha:limit} %)"
 _VIEWS: Sequence[View] = ("plain", "per CPU")
 
 
-def leaders(lookup: Lookup) -> list[Draft]:
+def leaders(lookup: Lookup) -> Iterator[Draft]:
     """For each headline metric: the best per CPU of all, and the best of each cloud and each size.
 
     Nothing where each was measured once: the answer over all configurations has said so.
     """
-    insights = []
     asked = lookup.study.headline
     rows = {row.benchmark: row for row in lookup.study.benchmarks}
     for benchmark, metric in lookup.headlines():
@@ -147,34 +142,26 @@ def leaders(lookup: Lookup) -> list[Draft]:
         is_answered = asked is not None and (asked.benchmark, asked.view) == (benchmark, "per CPU")
         if overall is not None and overall.of >= MIN_COMPETING and overall.method != "none" and not is_answered:
             found = answered(question_of(lookup, rows[benchmark], metric, "per CPU"))
-            insights += [drafted("leaders", found)] if found else []
+            yield from [drafted(found)] if found else []
         for view in _VIEWS:
             scoped = [row for row in lookup.bests_of(benchmark, metric.name, view=view) if row.scope != OVERALL]
-            for kind, within in groupby(scoped, key=lambda row: row.scope.kind):
-                parts = list(within)
+            for kind, parts in grouped(scoped, lambda row: row.scope.kind).items():
                 if any(row.method != "none" for row in parts):
-                    insights.append(cautioned(_within(parts, metric, kind, view), lookup))
-    return insights
+                    yield cautioned(_within(parts, metric, kind, view), lookup)
 
 
 def _within(rows: Sequence[BestRow], metric: Metric, kind: str, view: View) -> Draft:
     parts = []
-    numbers: dict[str, Number] = {"alpha": 100 * rows[0].alpha}
+    numbers: dict[str, Number] = {"alpha": 100 * rows[0].alpha, "scopes": len(rows)}
     words: dict[str, str] = {}
     for key, row in keyed(rows):
-        answer, more, named = short(row, key)
+        said, more, named = short(row, key)
         numbers |= more
         words |= {f"scope_{key}": scope_name(row.scope), **named}
-        parts.append(f"{{scope_{key}}}: {answer}")
-    numbers["scopes"] = len(rows)
-    return say(
-        "leaders",
-        "answer",
-        "{benchmark_name}: the best {title} within each of {scopes:count} "
-        + ("clouds" if kind == "cloud" else "sizes")
-        + f" {RATE.replace(' %)', ' % each)')}: "
-        + "; ".join(parts)
-        + ".",
+        parts.append(f"{{scope_{key}}}: {said}")
+    return answer(
+        f"{{benchmark_name}}: the best {{title}} within each of {{scopes:count}} "
+        f"{'clouds' if kind == 'cloud' else 'sizes'} {RATE.replace(' %)', ' % each)')}: {'; '.join(parts)}.",
         numbers=numbers,
         trials=[trial for row in rows for trial in row.trials],
         benchmark=rows[0].benchmark,
@@ -204,16 +191,14 @@ _TERMS: Mapping[str, str] = {Basis.RESERVED_1Y: "one-year", Basis.RESERVED_3Y: "
 """What a reader calls the price of a commitment."""
 
 
-def price_leaders(lookup: Lookup) -> list[Draft]:
+def price_leaders(lookup: Lookup) -> Iterator[Draft]:
     """A sentence for each metric on the first basis, and for each other one on which another configuration costs least.
 
     Of at least two configurations with a price.
     """
-    boards: dict[tuple[str, str], dict[str, list[PricePerformance]]] = {}
-    for row in lookup[PricePerformance]:
-        boards.setdefault((row.benchmark, row.metric), {}).setdefault(row.basis, []).append(row)
-    found: list[Draft] = []
-    for _, by_basis in sorted(boards.items()):
+    boards = grouped(lookup[PricePerformance], lambda row: (row.benchmark, row.metric))
+    for _, of_metric in sorted(boards.items()):
+        by_basis = grouped(of_metric, lambda row: row.basis)
         of_many = {basis: rows for basis, rows in sorted(by_basis.items()) if len(rows) > 1}
         first = min(of_many, key=lambda basis: (basis != lookup.basis, basis), default=None)
         if first is None:
@@ -221,8 +206,7 @@ def price_leaders(lookup: Lookup) -> list[Draft]:
         leads = {basis: _best(rows).configuration for basis, rows in of_many.items()}
         same = [basis for basis in of_many if basis != first and leads[basis] == leads[first]]
         told_of = [first, *(basis for basis in of_many if leads[basis] != leads[first])]
-        found += [_sentence(lookup, of_many[basis], same if basis == first else ()) for basis in told_of]
-    return found
+        yield from (_sentence(lookup, of_many[basis], same if basis == first else ()) for basis in told_of)
 
 
 def _called(basis: str) -> str:
@@ -233,7 +217,7 @@ def _measured(row: PricePerformance) -> str:
     """What the month is of; a price that the study states is of the cluster."""
     if row.basis == STATED:
         return ""
-    return ", {machines:count} " + plural(row.machines, "machine") + (" without volumes" if row.without_volumes else "")
+    return ", {machines:counted:machine}" + (" without volumes" if row.without_volumes else "")
 
 
 def _best(rows: Sequence[PricePerformance]) -> PricePerformance:
@@ -272,18 +256,10 @@ def _sentence(lookup: Lookup, rows: Sequence[PricePerformance], same: Sequence[s
     measured = len(lookup.statistics_of(best.benchmark, best.metric))
     numbers |= {"priced": len(rows), "measured": measured}
     known = ", known for only {priced:count} of {measured:count}" if len(rows) < measured else ""
-    insight = say(
-        "price_leaders",
-        "answer",
-        f"{{benchmark_name}}: at {{basis}} prices{known}, {delivered}"
-        "{name} costs least for its {title}: {usd:money} a month per "
-        + ("{quantity:count}{unit} (" if sold.needs_count else "{unit} (")
-        + interval_of_one(best.n, "usd", "money")
-        + "; price from {date}"
-        + _measured(best)
-        + rate
-        + ")."
-        + certainty
+    insight = answer(
+        f"{{benchmark_name}}: at {{basis}} prices{known}, {delivered}{{name}} costs least for its {{title}}: "
+        f"{{usd:money}} a month per {'{quantity:count}' if sold.needs_count else ''}{{unit}} "
+        f"({interval_of_one(best.n, 'usd', 'money')}; price from {{date}}{_measured(best)}{rate}).{certainty}"
         + (" It also costs least at {same} prices." if same else ""),
         numbers=numbers,
         trials=[trial for row in rows for trial in row.trials],

@@ -1,13 +1,12 @@
 """What one difference changes: a setting, a volume, more CPUs, the family of a machine, the size of a cluster."""
 
-from collections.abc import Sequence
-from itertools import groupby
+from collections.abc import Iterator, Sequence
 
 from nephoscope.analysis.answers import answered, question_of
-from nephoscope.analysis.lookup import Lookup
+from nephoscope.analysis.lookup import Lookup, grouped
 from nephoscope.insights.best import drafted
 from nephoscope.insights.steal import cautioned
-from nephoscope.insights.words import Draft, keyed, percent_range, plural, quantity_style, say
+from nephoscope.insights.words import Draft, answer, keyed, note, percent_range, quantity_style
 from nephoscope.model.numbers import Number, interval
 from nephoscope.model.price_rows import CostRow
 from nephoscope.model.questions import ContrastRow
@@ -21,28 +20,23 @@ SCALING = frozenset({"size", "CPUs", "machines"})
 """Questions about more of the same; `per_cpu` asks whether it pays."""
 
 
-def contrasts(lookup: Lookup) -> list[Draft]:
+def contrasts(lookup: Lookup) -> Iterator[Draft]:
     """One sentence for each contrast of a headline metric as measured.
 
     Silent where a benchmark has only two configurations: their comparison says it.
     """
-    told = []
     for row in lookup[ContrastRow]:
         several = len(lookup.statistics_of(row.benchmark, row.metric)) > 2
         if row.view == "plain" and (several or row.declared) and row.question not in SCALING:
-            told.append(sentence(lookup, row, "contrasts"))
-    return told
+            yield sentence(lookup, row)
 
 
-def sentence(
-    lookup: Lookup, stored: ContrastRow, rule: str, ending: str | None = None, as_measured: float | None = None
-) -> Draft:
+def sentence(lookup: Lookup, stored: ContrastRow, ending: str | None = None, as_measured: float | None = None) -> Draft:
     """'tpcc: volume kind, io2 against gp3: 1.21× the New-Orders (95 % interval …), in 20 of 23 pairs (error rate 5 %)'.
 
     Args:
         lookup: for the title of the metric.
         stored: the answer.
-        rule: the rule that speaks.
         ending: part of a template that is added where better or worse is certain; default: nothing.
         as_measured: the ratio of the plain values, to add to one of costs.
     """
@@ -59,21 +53,15 @@ def sentence(
     if row.low is not None and row.high is not None and row.coverage is not None:
         numbers["coverage"] = 100 * row.coverage
         ends = " ({coverage:coverage} interval {ratio:ends:ratio})"
-    template = (
-        "{benchmark_name}"
-        + ("" if row.basis is None else ", {basis} prices")
-        + ": {question}, {left} against {right}: {ratio:ratio} the "
-        + ("cost of the same {title}" if of_costs else "{title}")
-        + ends
-    )
+    prices = "" if row.basis is None else ", {basis} prices"
+    what = "cost of the same {title}" if of_costs else "{title}"
+    template = f"{{benchmark_name}}{prices}: {{question}}, {{left}} against {{right}}: {{ratio:ratio}} the {what}{ends}"
     if as_measured is not None:
         numbers["speed"] = as_measured
         template += " and {speed:ratio} as much of it"
     if row.pairs > 1:
-        template += ", in {agreeing:count} of {pairs:count} " + plural(row.pairs, "pair") + " on that side of equality"
-    told = say(
-        rule,
-        "answer",
+        template += ", in {agreeing:count} of {pairs:counted:pair} on that side of equality"
+    told = answer(
         template + " (error rate {alpha:limit} %)" + _end(row, numbers, ending),
         numbers=numbers,
         trials=row.trials,
@@ -119,34 +107,32 @@ _CONTRAST_ENDINGS = {
 }
 
 
-def per_cpu(lookup: Lookup) -> list[Draft]:
+def per_cpu(lookup: Lookup) -> Iterator[Draft]:
     """Where higher is better: two configurations with different numbers of CPUs; of more, each contrast of sizes.
 
     The ratio of the values per CPU, larger over smaller, is the scaling efficiency.
     """
-    insights: list[Draft] = []
     rows = {row.benchmark: row for row in lookup.study.benchmarks}
     for benchmark, metric in lookup.headlines():
         cpus = {row.configuration: row.cpus for row in lookup.statistics_of(benchmark, metric.name, per_cpu=True)}
         if metric.direction is not Direction.HIGHER:
             continue
         if len(cpus) > 2:
-            insights += [
-                sentence(lookup, row, "per_cpu", _CONTRAST_ENDINGS.get(row.verdict))
+            yield from (
+                sentence(lookup, row, _CONTRAST_ENDINGS.get(row.verdict))
                 for row in lookup[ContrastRow]
                 if (row.benchmark, row.metric, row.view) == (benchmark, metric.name, "per CPU")
                 and row.question in SCALING
-            ]
+            )
             continue
         for comparison in lookup.comparisons_of(benchmark, metric.name, per_cpu=True):
             left, right = cpus.get(comparison.left), cpus.get(comparison.right)
             if left is None or right is None or left == right:
                 continue
             if comparison.verdict is not ComparisonVerdict.UNRESOLVED:
-                insights.append(_per_cpu_sentence(lookup, comparison, metric, left, right))
+                yield _per_cpu_sentence(lookup, comparison, metric, left, right)
             elif found := answered(question_of(lookup, rows[benchmark], metric, "per CPU")):
-                insights.append(drafted("per_cpu", found))
-    return insights
+                yield drafted(found)
 
 
 def _per_cpu_sentence(lookup: Lookup, comparison: Comparison, metric: Metric, left: int, right: int) -> Draft:
@@ -161,19 +147,9 @@ def _per_cpu_sentence(lookup: Lookup, comparison: Comparison, metric: Metric, le
         "cpus_small": min(left, right),
         "margin": comparison.margin_percent,
     }
-    template = (
-        "{benchmark_name}: {first}, with {cpus_large:count} CPUs, has {ratio:ratio} the "
-        "{title} of {second}, with {cpus_small:count} "
-        + plural(min(left, right), "CPU")
-        + " ("
-        + _INTERVAL
-        + ")"
-        + _ENDINGS_PER_CPU[row.verdict]
-    )
-    return say(
-        "per_cpu",
-        "answer",
-        template,
+    return answer(
+        "{benchmark_name}: {first}, with {cpus_large:count} CPUs, has {ratio:ratio} the {title} of {second}, with "
+        f"{{cpus_small:counted:CPU}} ({_INTERVAL}){_ENDINGS_PER_CPU[row.verdict]}",
         numbers=numbers,
         trials=lookup.trials_of_pair(comparison),
         benchmark=comparison.benchmark,
@@ -191,9 +167,8 @@ _ENDINGS_OF_COST = {
 }
 
 
-def operation_costs(lookup: Lookup) -> list[Draft]:
+def operation_costs(lookup: Lookup) -> Iterator[Draft]:
     """Two configurations whose rates differ: what an operation costs the server on the faster one."""
-    insights: list[Draft] = []
     for benchmark, metric in lookup.headlines():
         pairs = lookup.comparisons_of(benchmark, metric.name)
         if metric.direction is not Direction.HIGHER or len(pairs) != 1:
@@ -216,20 +191,15 @@ def operation_costs(lookup: Lookup) -> list[Draft]:
             "alpha": 100 * ALPHA,
             "margin": cost.margin_percent,
         }
-        insights.append(
-            say(
-                "operation_costs",
-                "answer",
-                template,
-                numbers=numbers,
-                trials=[*lookup.trials_of_pair(row), *lookup.trials_of_pair(cost)],
-                benchmark=benchmark,
-                first=row.left,
-                second=row.right,
-                title=metric.title,
-            )
+        yield answer(
+            template,
+            numbers=numbers,
+            trials=[*lookup.trials_of_pair(row), *lookup.trials_of_pair(cost)],
+            benchmark=benchmark,
+            first=row.left,
+            second=row.right,
+            title=metric.title,
         )
-    return insights
 
 
 KIND = "volume kind"
@@ -238,25 +208,15 @@ LARGE_SHARE = 0.25
 """Volumes are mentioned from this share of the monthly cost: then a discount on machines helps little."""
 
 
-def storage(lookup: Lookup) -> list[Draft]:
+def storage(lookup: Lookup) -> Iterator[Draft]:
     """A sentence per contrast of both classes of storage and price basis, and one about large shares of volumes."""
-    return [*_worth_it(lookup), *_shares(lookup)]
-
-
-def _worth_it(lookup: Lookup) -> list[Draft]:
     rows = [row for row in map(_high_first, lookup[ContrastRow]) if row is not None]
     plain = {(row.benchmark, row.metric, row.left, row.right): row.ratio for row in rows if row.view == "plain"}
-    return [
-        sentence(
-            lookup,
-            row,
-            "storage",
-            _ENDINGS_STORAGE.get(row.verdict),
-            as_measured=plain.get((row.benchmark, row.metric, row.left, row.right)),
-        )
-        for row in rows
-        if row.view == "per dollar"
-    ]
+    for row in rows:
+        if row.view == "per dollar":
+            as_measured = plain.get((row.benchmark, row.metric, row.left, row.right))
+            yield sentence(lookup, row, _ENDINGS_STORAGE.get(row.verdict), as_measured)
+    yield from _shares(lookup)
 
 
 def _high_first(row: ContrastRow) -> ContrastRow | None:
@@ -273,33 +233,21 @@ _ENDINGS_STORAGE = {
 }
 
 
-def _shares(lookup: Lookup) -> list[Draft]:
+def _shares(lookup: Lookup) -> Iterator[Draft]:
     """One note per price basis; a share comes from prices, not from measurements, so it has no verdict."""
-    by_basis: dict[str, list[CostRow]] = {}
-    for row in lookup[CostRow]:
-        if row.storage_share is not None and row.storage_share >= LARGE_SHARE:
-            by_basis.setdefault(row.basis, []).append(row)
-    notes = []
-    for basis, rows in sorted(by_basis.items()):
+    large = (row for row in lookup[CostRow] if row.storage_share is not None and row.storage_share >= LARGE_SHARE)
+    for basis, rows in sorted(grouped(large, lambda row: row.basis).items()):
         shares = [100 * row.storage_share for row in rows if row.storage_share is not None]
         names = {row.configuration for row in rows}
         numbers = {"least": min(shares), "most": max(shares), "count": len(rows), "limit": 100 * LARGE_SHARE}
-        notes.append(
-            say(
-                "storage",
-                "note",
-                "{basis} prices: volumes make up "
-                + percent_range("least", "most", numbers)
-                + " of the monthly cost of {count:count} "
-                + plural(len(rows), "configuration")
-                + " (listed from {limit:limit} % up): {names}.",
-                numbers=numbers,
-                trials=[row.trial for row in lookup[TrialRow] if row.configuration in names and row.counts],
-                basis=basis,
-                names=enumeration(sorted(names)),
-            )
+        yield note(
+            f"{{basis}} prices: volumes make up {percent_range('least', 'most', numbers)} of the monthly cost of "
+            "{count:counted:configuration} (listed from {limit:limit} % up): {names}.",
+            numbers=numbers,
+            trials=[row.trial for row in lookup[TrialRow] if row.configuration in names and row.counts],
+            basis=basis,
+            names=enumeration(sorted(names)),
         )
-    return notes
 
 
 _DECIDED = {ComparisonVerdict.BETTER, ComparisonVerdict.WORSE, ComparisonVerdict.TIE}
@@ -312,18 +260,15 @@ _VERDICTS = {
 """In the order in which sentences give them."""
 
 
-def families(lookup: Lookup) -> list[Draft]:
+def families(lookup: Lookup) -> Iterator[Draft]:
     """One sentence per pair of groups with at least one decided metric, and one note that counts open questions."""
-    groups = [
-        list(rows)
-        for _, rows in groupby(
-            sorted(lookup[FamilyComparison], key=lambda row: (row.question, row.left, row.right)),
-            key=lambda row: (row.question, row.left, row.right),
-        )
-    ]
-    told = [_families_sentence(lookup, rows) for rows in groups if any(row.verdict in _DECIDED for row in rows)]
+    pairs = grouped(lookup[FamilyComparison], lambda row: (row.question, row.left, row.right))
+    for _, rows in sorted(pairs.items()):
+        if any(row.verdict in _DECIDED for row in rows):
+            yield _families_sentence(lookup, rows)
     open_rows = [row for row in lookup[FamilyComparison] if row.verdict is ComparisonVerdict.UNRESOLVED]
-    return told + ([_open(lookup, open_rows)] if open_rows else [])
+    if open_rows:
+        yield _open(lookup, open_rows)
 
 
 def _families_sentence(lookup: Lookup, rows: Sequence[FamilyComparison]) -> Draft:
@@ -339,19 +284,15 @@ def _families_sentence(lookup: Lookup, rows: Sequence[FamilyComparison]) -> Draf
             numbers[f"coverage_{key}"] = 100 * row.coverage
             ends = f", {{coverage_{key}:coverage}} interval {{ratio_{key}:ends:ratio}}"
         lower = "" if row.direction is Direction.HIGHER else ", lower is better"
-        own = f", {_types(row, key)}" if len(sizes) > 1 else ""
+        own = f", {_types(key)}" if len(sizes) > 1 else ""
         said = f"{{metric_{key}}} ({{ratio_{key}:ratio}}{ends}{lower}{own})"
         parts.setdefault(_VERDICTS[row.verdict], []).append(said)
     first = rows[0]
     numbers |= _sizes(first, "all") if len(sizes) == 1 else {}
     told = "; ".join(f"{verdict} {enumeration(parts[verdict])}" for verdict in _VERDICTS.values() if verdict in parts)
-    return say(
-        "families",
-        "answer",
-        "{left_group} compared with {right_group}: "
-        + told
-        + ". Matched types: {matched_by}"
-        + (f"; {_types(first, 'all')}." if len(sizes) == 1 else "."),
+    return answer(
+        f"{{left_group}} compared with {{right_group}}: {told}. Matched types: {{matched_by}}"
+        + (f"; {_types('all')}." if len(sizes) == 1 else "."),
         numbers=numbers,
         trials=[trial for row in rows for trial in row.trials],
         left_group=first.left,
@@ -365,25 +306,17 @@ def _sizes(row: FamilyComparison, key: str) -> dict[str, float]:
     return {f"left_{key}": row.n_left, f"right_{key}": row.n_right, f"blocks_{key}": row.blocks}
 
 
-def _types(row: FamilyComparison, key: str) -> str:
-    blocks = f"{{blocks_{key}:count}} {plural(row.blocks, 'block')}"
-    return f"n = {{left_{key}:count}} and {{right_{key}:count}} types in {blocks}"
+def _types(key: str) -> str:
+    return f"n = {{left_{key}:count}} and {{right_{key}:count}} types in {{blocks_{key}:counted:block}}"
 
 
 def _open(lookup: Lookup, rows: Sequence[FamilyComparison]) -> Draft:
     few = [row for row in rows if row.low is None]
     kinds = sorted({row.question for row in rows})
-    return say(
-        "families",
-        "note",
-        "{open:count} of {all:count} "
-        + plural(len(lookup[FamilyComparison]), "question")
-        + " about families of machine types "
-        + plural(len(rows), "is", "are")
-        + " not decided ({kinds}): {few:count} "
-        + plural(len(few), "has", "have")
-        + " too few matched types for any claim; for the others, the data fit both equality and a difference of more "
-        "than {margin:limit} % after correction for the number of questions.",
+    return note(
+        "{open:count} of {all:counted:question} about families of machine types {open:goes:is|are} not decided "
+        "({kinds}): {few:count} {few:goes:has|have} too few matched types for any claim; for the others, the data fit "
+        "both equality and a difference of more than {margin:limit} % after correction for the number of questions.",
         numbers={
             "open": len(rows),
             "all": len(lookup[FamilyComparison]),
@@ -405,9 +338,9 @@ _ENDINGS_GROWTH = {
 }
 
 
-def growth(lookup: Lookup) -> list[Draft]:
+def growth(lookup: Lookup) -> Iterator[Draft]:
     """One sentence for each rate that was measured on different numbers of machines."""
-    return [_growth_sentence(lookup, row) for row in lookup[GrowthRow]]
+    yield from (_growth_sentence(lookup, row) for row in lookup[GrowthRow])
 
 
 def _growth_sentence(lookup: Lookup, row: GrowthRow) -> Draft:
@@ -421,16 +354,9 @@ def _growth_sentence(lookup: Lookup, row: GrowthRow) -> Draft:
         numbers |= {"low": row.low, "high": row.high, "coverage": 100 * row.coverage}
         interval = "{coverage:coverage} interval {low:signed} to {high:signed}"
     copies = " One machine takes all writes; the others hold replicas." if _keeps_copies(row) else ""
-    return say(
-        "growth",
-        "answer",
-        "{benchmark_name}, {group}: {title} is "
-        + enumeration(parts)
-        + " machines, which grows as the number of machines to the power of {exponent:signed} ("
-        + interval
-        + ")"
-        + _ENDINGS_GROWTH[row.growth]
-        + copies,
+    return answer(
+        f"{{benchmark_name}}, {{group}}: {{title}} is {enumeration(parts)} machines, which grows as the number of "
+        f"machines to the power of {{exponent:signed}} ({interval}){_ENDINGS_GROWTH[row.growth]}{copies}",
         numbers=numbers,
         trials=row.trials,
         benchmark=row.benchmark,

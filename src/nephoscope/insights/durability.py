@@ -1,15 +1,17 @@
 """Whether databases of a study promise the same: what a commit means, isolation, and how many copies there are."""
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
+from typing import TypeVar
 
 from nephoscope.analysis.durability import Acknowledged, acknowledged
 from nephoscope.analysis.lookup import Lookup
 from nephoscope.insights.names import MAX_NAMED
-from nephoscope.insights.words import Draft, plural, say
+from nephoscope.insights.words import Draft, note, plural, warning
 from nephoscope.model.rows import TrialRow
 from nephoscope.model.subjects import Subject
 from nephoscope.model.words import enumeration, named_or_counted
 
+Way = TypeVar("Way")
 _SQL: Mapping[str, str] = {
     "postgres": "PostgreSQL",
     "mariadb": "MariaDB",
@@ -25,7 +27,7 @@ _IN_WORDS = {
 _COPIES = ("no", "one copy", "two copies", "three copies", "four copies", "five copies", "six copies")
 
 
-def availability(lookup: Lookup) -> list[Draft]:
+def availability(lookup: Lookup) -> Iterator[Draft]:
     """A warning if databases with unequal copies were compared, as the study asked, and else a note."""
     kept: dict[str, str] = {}
     for planned in lookup.study.plan.trials:
@@ -35,33 +37,29 @@ def availability(lookup: Lookup) -> list[Draft]:
     trials = [row.trial for row in lookup[TrialRow] if row.counts and row.configuration in kept]
     ways = sorted(set(kept.values()))
     if not trials or len(kept) == 1:
-        return []
+        return
     if len(ways) > 1:
-        each = [
-            f"{way} ({named_or_counted(sorted(name for name in kept if kept[name] == way), MAX_NAMED)})" for way in ways
-        ]
-        return [
-            say(
-                "availability",
-                "warning",
-                "Databases were compared at {count:count} levels of availability, as the study asks: {ways}. A copy "
-                "more costs dollars, and a synchronous one delays commits.",
-                numbers={"count": len(ways)},
-                trials=trials,
-                ways=enumeration(each),
-            )
-        ]
-    return [
-        say(
-            "availability",
-            "note",
-            "{count:count} databases with the same copies of the data, as the study says: {way}. Rates and dollars are "
-            "compared at equal availability.",
-            numbers={"count": len(kept)},
+        yield warning(
+            "Databases were compared at {count:count} levels of availability, as the study asks: {ways}. A copy "
+            "more costs dollars, and a synchronous one delays commits.",
+            numbers={"count": len(ways)},
             trials=trials,
-            way=ways[0],
+            ways=each_way(kept, {way: way for way in ways}),
         )
-    ]
+        return
+    yield note(
+        "{count:count} databases with the same copies of the data, as the study says: {way}. Rates and dollars are "
+        "compared at equal availability.",
+        numbers={"count": len(kept)},
+        trials=trials,
+        way=ways[0],
+    )
+
+
+def each_way(of: Mapping[str, Way], in_words: Mapping[Way, str], most: int = MAX_NAMED) -> str:
+    """'once on disk (a and b) and without any sync to disk (c)', of what each configuration has."""
+    those = {way: sorted(name for name in of if of[name] == way) for way in in_words}
+    return enumeration([f"{in_words[way]} ({named_or_counted(names, most)})" for way, names in those.items()])
 
 
 def _in_words(count: int, *, synchronous: bool) -> str:
@@ -70,36 +68,23 @@ def _in_words(count: int, *, synchronous: bool) -> str:
     return f"{_COPIES[count]}, {'synchronous' if synchronous else 'asynchronous'}"
 
 
-def durability(lookup: Lookup) -> list[Draft]:
+def durability(lookup: Lookup) -> Iterator[Draft]:
     """A warning if commits mean different things, and else a note if several systems of SQL were compared."""
     settings = lookup.study.database_settings
     kept = {name: found for name, held in settings.items() if (found := acknowledged(held)) is not None}
     trials = [row.trial for row in lookup[TrialRow] if row.counts and row.configuration in kept]
     ways = [way for way in Acknowledged if way in kept.values()]
-    if not trials:
-        return []
-    if len(ways) > 1:
-        those = {way: sorted(name for name in kept if kept[name] is way) for way in ways}
-        return [
-            say(
-                "durability",
-                "warning",
-                "Databases acknowledged a commit in {count:count} ways: {ways}. A difference between these "
-                "configurations may come from what a crash of the machine would take, rather than from the rest.",
-                numbers={"count": len(ways)},
-                trials=trials,
-                ways=enumeration(
-                    [f"{_IN_WORDS[way]} ({named_or_counted(names, MAX_NAMED)})" for way, names in those.items()]
-                ),
-            )
-        ]
     systems, levels = _systems(lookup), _levels(lookup)
-    if len(systems) < 2 or not levels:
-        return []
-    return [
-        say(
-            "durability",
-            "note",
+    if trials and len(ways) > 1:
+        yield warning(
+            "Databases acknowledged a commit in {count:count} ways: {ways}. A difference between these configurations "
+            "may come from what a crash of the machine would take, rather than from the rest.",
+            numbers={"count": len(ways)},
+            trials=trials,
+            ways=each_way(kept, {way: _IN_WORDS[way] for way in ways}),
+        )
+    elif trials and len(systems) > 1 and levels:
+        yield note(
             "{count:count} database systems, {systems}, acknowledged commits alike, {way}. Transactions ran at the "
             f"isolation {plural(len(levels), 'level')} {{levels}}, which each of them has in its own way.",
             numbers={"count": len(systems)},
@@ -108,7 +93,6 @@ def durability(lookup: Lookup) -> list[Draft]:
             way=_IN_WORDS[ways[0]],
             levels=enumeration(levels),
         )
-    ]
 
 
 def _systems(lookup: Lookup) -> list[str]:

@@ -1,42 +1,35 @@
 """What ran where: machines that differ or are shared, limits of the provider, versions, and what is not known."""
 
 from collections import defaultdict
-from collections.abc import Collection
+from collections.abc import Collection, Iterator
 
-from nephoscope.analysis.lookup import Lookup
-from nephoscope.insights.names import in_reading_order, listed
-from nephoscope.insights.words import Draft, plural, say
-from nephoscope.model.numbers import Number
+from nephoscope.analysis.lookup import Lookup, grouped
+from nephoscope.insights.durability import each_way
+from nephoscope.insights.names import in_reading_order
+from nephoscope.insights.words import Draft, note, plural, warning
 from nephoscope.model.questions import ContrastRow
 from nephoscope.model.records import CO_LOCATED, NOT_OBSERVED, Metric
 from nephoscope.model.rows import ConfigurationRow, MachineRow, MeasurementRow, TrialRow
-from nephoscope.model.words import enumeration, named_or_counted, provider_name
+from nephoscope.model.words import enumeration, provider_name
 from nephoscope.stats.decide import ALPHA
 from nephoscope.stats.median import median_interval
 from nephoscope.stats.plateau import Cap, caps
 from nephoscope.stats.rank_sum import least_n_each
 
 
-def machines(lookup: Lookup) -> list[Draft]:
+def machines(lookup: Lookup) -> Iterator[Draft]:
     """A warning if machines differ from the first one of their configuration."""
     odd = [row for row in lookup[MachineRow] if row.differs_in]
-    if not odd:
-        return []
     trials = {trial for row in odd for trial in row.trials}
-    numbers: dict[str, Number] = {"count": len(trials)}
-    words = {"facts": enumeration(_in_words({fact for row in odd for fact in row.differs_in}))}
-    names = listed("names", in_reading_order(lookup, {row.configuration for row in odd}), numbers, words)
-    return [
-        say(
-            "machines",
-            "warning",
-            f"{{count:count}} {plural(len(trials), 'trial')} of {names} ran on machines that differ from those of the "
-            f"other replicates in {{facts}}, and so {plural(len(trials), 'counts', 'count')} as other configurations.",
-            numbers=numbers,
-            trials=list(trials),
-            **words,
+    if odd:
+        yield warning(
+            "{count:counted:trial} of {names} ran on machines that differ from those of the other replicates in "
+            "{facts}, and so {count:goes:counts|count} as other configurations.",
+            numbers={"count": len(trials)},
+            trials=trials,
+            facts=enumeration(_in_words({fact for row in odd for fact in row.differs_in})),
+            names=in_reading_order(lookup, {row.configuration for row in odd}),
         )
-    ]
 
 
 def _in_words(facts: Collection[str]) -> list[str]:
@@ -56,37 +49,28 @@ _WORDS = {
 """Facts whose name is not the reader's word."""
 
 
-def exchanged(lookup: Lookup) -> list[Draft]:
-    """One note for each configuration that got such machines."""
-    by_configuration: dict[str, list[TrialRow]] = defaultdict(list)
-    for row in lookup[TrialRow]:
-        by_configuration[row.configuration].append(row)
-    return [
-        _said(name, rows) for name, rows in sorted(by_configuration.items()) if any(row.other_kinds for row in rows)
-    ]
-
-
-def _said(name: str, rows: list[TrialRow]) -> Draft:
-    """Each attempt has machines of its own; of a cluster, one that differs is enough."""
-    odd = [row for row in rows if row.other_kinds]
-    count = sum(len(row.other_kinds) for row in odd)
-    left = sum(not row.counts for row in odd)
-    rest = (
-        "Their trials ran again on new machines."
-        if not left
-        else f"{{left:count}} {plural(left, 'trial')} of them did not run again on a machine of the usual kind, and "
-        f"{plural(left, 'is', 'are')} excluded."
-    )
-    return say(
-        "exchanged",
-        "note",
-        f"{{count:count}} of {{attempts:count}} {plural(sum(row.attempts for row in rows), 'attempt')} of {{name}} "
-        f"got a machine that differs from most of this configuration in {{facts}}. {rest}",
-        numbers={"count": count, "attempts": sum(row.attempts for row in rows), "left": left},
-        trials=[row.trial for row in odd],
-        name=name,
-        facts=enumeration(_in_words({fact for row in odd for fact in row.differs_in})),
-    )
+def exchanged(lookup: Lookup) -> Iterator[Draft]:
+    """One note for each configuration that got such machines; of a cluster, one that differs is enough."""
+    for name, rows in sorted(grouped(lookup[TrialRow], lambda row: row.configuration).items()):
+        odd = [row for row in rows if row.other_kinds]
+        left = sum(not row.counts for row in odd)
+        rest = (
+            "{left:counted:trial} of them did not run again on a machine of the usual kind, and {left:goes:is|are} "
+            "excluded."
+        )
+        if odd:
+            yield note(
+                "{count:count} of {attempts:counted:attempt} of {name} got a machine that differs from most of this "
+                f"configuration in {{facts}}. {rest if left else 'Their trials ran again on new machines.'}",
+                numbers={
+                    "count": sum(len(row.other_kinds) for row in odd),
+                    "attempts": sum(row.attempts for row in rows),
+                    "left": left,
+                },
+                trials=[row.trial for row in odd],
+                name=name,
+                facts=enumeration(_in_words({fact for row in odd for fact in row.differs_in})),
+            )
 
 
 MAX_NAMED = 8
@@ -95,135 +79,92 @@ HERE = frozenset({"local", "emulated"})
 """Providers whose configurations share this machine on purpose."""
 
 
-def shared_machines(lookup: Lookup) -> list[Draft]:
+def shared_machines(lookup: Lookup) -> Iterator[Draft]:
     """One warning for each machine with several names, and one if different machines are compared by too few each."""
-    return [*_two_names(lookup), *_too_few(lookup)]
+    yield from _two_names(lookup)
+    yield from _too_few(lookup)
 
 
-def _two_names(lookup: Lookup) -> list[Draft]:
+def _two_names(lookup: Lookup) -> Iterator[Draft]:
     provider = {row.configuration: row.provider for row in lookup[ConfigurationRow]}
     named: dict[str, frozenset[str]] = {}
     for seen in lookup[MachineRow]:
         named[seen.configuration] = named.get(seen.configuration, frozenset()) | {seen.machine}
-    users: dict[str, dict[str, list[str]]] = defaultdict(lambda: defaultdict(list))
-    for row in lookup[TrialRow]:
-        if row.machine is not None:
-            users[row.machine][row.configuration].append(row.trial)
-    found = []
-    for _, by_configuration in sorted(users.items()):
-        names = sorted(by_configuration)
+    used = grouped((row for row in lookup[TrialRow] if row.machine is not None), lambda row: str(row.machine))
+    for _, rows in sorted(used.items()):
+        names = sorted({row.configuration for row in rows})
         on_purpose = {provider.get(name) for name in names} <= HERE
         if on_purpose or len({named.get(name) for name in names}) == 1:
             continue
-        found.append(
-            say(
-                "shared_machines",
-                "warning",
-                "{names} name different machines, but all {trials:count} trials ran on the same one. What differs "
-                "between them is not the machine: compare them as settings of one machine, or correct the addresses "
-                "in the study.",
-                numbers={"trials": sum(map(len, by_configuration.values()))},
-                trials=[trial for many in by_configuration.values() for trial in many],
-                names=enumeration(names),
-            )
+        yield warning(
+            "{names} name different machines, but all {trials:count} trials ran on the same one. What differs between "
+            "them is not the machine: compare them as settings of one machine, or correct the addresses in the study.",
+            numbers={"trials": len(rows)},
+            trials=[row.trial for row in rows],
+            names=enumeration(names),
         )
-    return found
 
 
-def _too_few(lookup: Lookup) -> list[Draft]:
+def _too_few(lookup: Lookup) -> Iterator[Draft]:
     """Only where types are compared: neither settings of one and the same machine, nor hosts that should be equal."""
     rows = [row for row in lookup.headline_statistics if row.machines is not None]
     few = {row.configuration: row for row in rows if row.scope != "types" and (row.machines or 0) < row.n}
     machines = {row.machine for row in lookup[TrialRow] if row.configuration in few and row.machine is not None}
     if lookup.study.equal_hosts or not few or len({row.configuration for row in rows}) < 2 or len(machines) < 2:
-        return []
-    numbers: dict[str, Number] = {"least": least_n_each(ALPHA)}
-    words: dict[str, str] = {}
-    names = listed("names", in_reading_order(lookup, few), numbers, words)
+        return
     where = "" if lookup.study.source is not None else '; on clouds, placement = "per-replicate" does'
-    return [
-        say(
-            "shared_machines",
-            "warning",
-            f"{names} ran on fewer than {{least:count}} machines each, so the answers compare these machines and not "
-            "their types: another machine of the same type may be faster or slower. To compare types, measure at least "
-            f"{{least:count}} machines of each{where}.",
-            numbers=numbers,
-            trials=[trial for row in few.values() for trial in row.trials],
-            **words,
-        )
-    ]
+    yield warning(
+        "{names} ran on fewer than {least:count} machines each, so the answers compare these machines and not their "
+        "types: another machine of the same type may be faster or slower. To compare types, measure at least "
+        f"{{least:count}} machines of each{where}.",
+        numbers={"least": least_n_each(ALPHA)},
+        trials=[trial for row in few.values() for trial in row.trials],
+        names=in_reading_order(lookup, few),
+    )
 
 
-def unobserved(lookup: Lookup) -> list[Draft]:
+def unobserved(lookup: Lookup) -> Iterator[Draft]:
     """A warning that says what is not known of these databases."""
     rows = [row for row in lookup[TrialRow] if row.counts and NOT_OBSERVED in row.conditions]
-    if not rows:
-        return []
-    numbers: dict[str, Number] = {"trials": len(rows)}
-    words: dict[str, str] = {}
-    names = listed("names", in_reading_order(lookup, {row.configuration for row in rows}), numbers, words)
-    return [
-        say(
-            "unobserved",
-            "warning",
-            f"{names}: the machine of the database was not observed in {{trials:count}} {plural(len(rows), 'trial')}. "
-            "Its CPU, memory, disk and load, and what else ran there, are not known. Facts and telemetry are those of "
-            "the load machine.",
-            numbers=numbers,
+    if rows:
+        yield warning(
+            "{names}: the machine of the database was not observed in {trials:counted:trial}. Its CPU, memory, disk "
+            "and load, and what else ran there, are not known. Facts and telemetry are those of the load machine.",
+            numbers={"trials": len(rows)},
             trials=[row.trial for row in rows],
-            **words,
+            names=in_reading_order(lookup, {row.configuration for row in rows}),
         )
-    ]
 
 
-def colocated(lookup: Lookup) -> list[Draft]:
+def colocated(lookup: Lookup) -> Iterator[Draft]:
     """A warning if clients ran on the database machine, with the largest median share that they took of it."""
     shares: dict[tuple[str, str], dict[str, float]] = defaultdict(dict)
     for row in lookup[TrialRow]:
         stated = CO_LOCATED in row.conditions
         if row.counts and stated and row.client_cpu_share is not None:
             shares[row.benchmark, row.configuration][row.trial] = 100 * row.client_cpu_share
-    if not shares:
-        return []
-    numbers: dict[str, Number] = {"most": max(median_interval(list(of.values())).median for of in shares.values())}
-    words: dict[str, str] = {}
-    benchmarks = listed("benchmarks", sorted({benchmark for benchmark, _ in shares}), numbers, words)
-    return [
-        say(
-            "colocated",
-            "warning",
-            f"Client and database shared a machine in {benchmarks}, and the client took up to {{most:percent}} of its "
-            "CPU time, which the database could not use. Compare these numbers with each other, not with numbers from "
+    if shares:
+        yield warning(
+            "Client and database shared a machine in {benchmarks}, and the client took up to {most:percent} of its CPU "
+            "time, which the database could not use. Compare these numbers with each other, not with numbers from "
             "elsewhere.",
-            numbers=numbers,
+            numbers={"most": max(median_interval(list(of.values())).median for of in shares.values())},
             trials=[trial for of in shares.values() for trial in of],
-            **words,
+            benchmarks=sorted({benchmark for benchmark, _ in shares}),
         )
-    ]
 
 
-def encryption(lookup: Lookup) -> list[Draft]:
+def encryption(lookup: Lookup) -> Iterator[Draft]:
     """One warning: TLS costs client and server CPU time, and so may make the difference."""
     ways = sorted(set(lookup.encryption.values()))
-    if len(ways) < 2:
-        return []
-    trials = [row.trial for row in lookup[TrialRow] if row.counts and row.configuration in lookup.encryption]
-    return [
-        say(
-            "encryption",
-            "warning",
+    if len(ways) > 1:
+        yield warning(
             "The sessions with the database were encrypted in {count:count} ways: {ways}. A difference between these "
             "configurations may come from the encryption rather than the machine.",
             numbers={"count": len(ways)},
-            trials=trials,
-            ways=enumeration([f"{way} ({named_or_counted(_those(lookup, way), MAX_NAMED)})" for way in ways]),
+            trials=[row.trial for row in lookup[TrialRow] if row.counts and row.configuration in lookup.encryption],
+            ways=each_way(lookup.encryption, {way: way for way in ways}, MAX_NAMED),
         )
-    ]
-
-
-def _those(lookup: Lookup, way: str) -> list[str]:
-    return sorted(name for name, used in lookup.encryption.items() if used == way)
 
 
 _BOGO_OPS = "bogo-ops/s"
@@ -231,12 +172,21 @@ _ARCHITECTURE = "architecture"
 """The question that compares Arm with x86."""
 
 
-def versions(lookup: Lookup) -> list[Draft]:
+def versions(lookup: Lookup) -> Iterator[Draft]:
     """One warning per tool with several versions or builds: trials may differ because these do."""
-    return [*_versions(lookup), *_builds(lookup)]
+    several = {tool: used for tool, used in lookup.study.tool_versions.items() if len(used) > 1}
+    if several:
+        yield warning(
+            "{count:counted:tool} ran in several versions: {tools}. A difference may come from a version rather than "
+            "from a machine.",
+            numbers={"count": len(several)},
+            trials=[row.trial for row in lookup[TrialRow] if row.attempt is not None],
+            tools=[f"{tool} ({enumeration(used)})" for tool, used in several.items()],
+        )
+    yield from _builds(lookup)
 
 
-def _builds(lookup: Lookup) -> list[Draft]:
+def _builds(lookup: Lookup) -> Iterator[Draft]:
     """Bogo operations of Arm and x86 come from two builds, whatever the version."""
     rows = [
         row
@@ -244,58 +194,30 @@ def _builds(lookup: Lookup) -> list[Draft]:
         if row.question == _ARCHITECTURE
         and any(name == row.benchmark and metric.unit == _BOGO_OPS for (name, _), metric in lookup.metrics.items())
     ]
-    if not rows:
-        return []
-    numbers: dict[str, Number] = {}
-    words = {"left": rows[0].left, "right": rows[0].right}
-    benchmarks = sorted({row.benchmark for row in rows})
-    return [
-        say(
-            "versions",
-            "warning",
-            f"{listed('benchmarks', benchmarks, numbers, words)} {plural(len(benchmarks), 'compares', 'compare')} bogo "
-            "operations of stress-ng on {left} and {right}: these are two builds of the program, and a difference may "
-            "come from the build rather than the CPU.",
-            numbers=numbers,
+    if rows:
+        benchmarks = sorted({row.benchmark for row in rows})
+        yield warning(
+            f"{{benchmarks}} {plural(len(benchmarks), 'compares', 'compare')} bogo operations of stress-ng on {{left}} "
+            "and {right}: these are two builds of the program, and a difference may come from the build rather than "
+            "the CPU.",
+            numbers={},
             trials=[trial for row in rows for trial in row.trials],
-            **words,
+            left=rows[0].left,
+            right=rows[0].right,
+            benchmarks=benchmarks,
         )
-    ]
-
-
-def _versions(lookup: Lookup) -> list[Draft]:
-    several = {tool: used for tool, used in lookup.study.tool_versions.items() if len(used) > 1}
-    if not several:
-        return []
-    numbers: dict[str, Number] = {"count": len(several)}
-    words: dict[str, str] = {}
-    tools = listed("tools", [f"{tool} ({enumeration(used)})" for tool, used in several.items()], numbers, words)
-    return [
-        say(
-            "versions",
-            "warning",
-            f"{{count:count}} {plural(len(several), 'tool')} ran in several versions: {tools}. A difference "
-            "may come from a version rather than from a machine.",
-            numbers=numbers,
-            trials=[row.trial for row in lookup[TrialRow] if row.attempt is not None],
-            **words,
-        )
-    ]
 
 
 _LIMITED = {"B/s", "bit/s", "IO/s"}
 """Units of the rates that providers limit."""
 
 
-def provider_caps(lookup: Lookup) -> list[Draft]:
+def provider_caps(lookup: Lookup) -> Iterator[Draft]:
     """One note for each headline rate of a provider that is the same on three or more machine types."""
-    return [
-        _told(lookup, benchmark, metric, provider, cap)
-        for benchmark, metric in lookup.headlines()
-        if metric.unit in _LIMITED
-        for provider, by_type in sorted(_by_type(lookup, benchmark, metric).items())
-        for cap in caps(by_type)
-    ]
+    for benchmark, metric in lookup.headlines():
+        if metric.unit in _LIMITED:
+            for provider, by_type in sorted(_by_type(lookup, benchmark, metric).items()):
+                yield from (_told(lookup, benchmark, metric, provider, cap) for cap in caps(by_type))
 
 
 def _by_type(lookup: Lookup, benchmark: str, metric: Metric) -> dict[str, dict[str, list[float]]]:
@@ -316,19 +238,13 @@ def _told(lookup: Lookup, benchmark: str, metric: Metric, provider: str, cap: Ca
         for row in lookup[ConfigurationRow]
         if row.provider == provider and row.machine_type in cap.types
     }
-    return say(
-        "caps",
-        "note",
+    return note(
         "{metric}: {n:count} machine types of {provider} ({types}) all reach about {level:quantity:"
         + metric.unit
         + "}, with a spread of at most {spread:percent} within a type. This looks like a limit set by the provider, "
         "not by the machines.",
         numbers={"n": len(cap.types), "level": cap.level, "spread": 100 * cap.largest_spread},
-        trials=sorted(
-            row.trial
-            for row in lookup[TrialRow]
-            if row.counts and row.benchmark == benchmark and row.configuration in names
-        ),
+        trials=[row.trial for row in lookup.trials_of(benchmark) if row.counts and row.configuration in names],
         benchmark=benchmark,
         metric=f"{lookup.title(benchmark, metric.name)} in {benchmark}",
         provider=provider_name(provider),

@@ -1,15 +1,15 @@
 """How sure the numbers are: precision, replicates, outliers, drift, and trials that were not at rest."""
 
 from collections import Counter, defaultdict
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 
 import numpy as np
 
 from nephoscope.analysis.answers import more_replicates
-from nephoscope.analysis.lookup import Lookup
+from nephoscope.analysis.lookup import Lookup, grouped
 from nephoscope.insights.names import mostly, names_of
-from nephoscope.insights.words import Draft, keyed, plural, say
+from nephoscope.insights.words import Draft, keyed, note, warning
 from nephoscope.model.numbers import Number
 from nephoscope.model.records import Metric
 from nephoscope.model.rows import MeasurementRow, Statistic, TrialRow
@@ -25,45 +25,38 @@ from nephoscope.stats.steadiness import steadiness
 from nephoscope.stats.two_way import two_way_fit
 
 
-def noise(lookup: Lookup) -> list[Draft]:
+def noise(lookup: Lookup) -> Iterator[Draft]:
     """A warning if headline medians are known less precisely than the equivalence margin."""
     rows = [row for row in lookup.headline_statistics if row.n > 1]
     margin_percent = lookup.study.equivalence_margin_percent
     wide = [row for row in rows if (row.margin_percent or 0) > margin_percent]
     if not wide:
-        return []
+        return
     worst = max(wide, key=lambda row: (row.margin_percent or 0, row.benchmark, row.metric, row.configuration))
     words = {"name": names_of(lookup)[worst.configuration], "of": worst.benchmark}
     words["title"] = lookup.title(worst.benchmark, worst.metric)
     numbers: dict[str, Number] = {"wide": len(wide), "all": len(rows)}
     numbers |= {"margin": margin_percent, "worst": worst.margin_percent or 0.0}
     where = mostly(Counter(row.benchmark for row in wide), numbers, words)
-    return [
-        say(
-            "noise",
-            "warning",
-            f"{{wide:count}} of {{all:count}} {plural(len(rows), 'median')} {plural(len(wide), 'is', 'are')} known "
-            f"less precisely than the margin of ±{{margin:limit}} %{where}; the worst is ±{{worst:percent}}, of "
-            "{title} in {of} on {name}.",
-            numbers=numbers,
-            trials=[trial for row in wide for trial in row.trials],
-            **words,
-        )
-    ]
+    yield warning(
+        "{wide:count} of {all:counted:median} {wide:goes:is|are} known less precisely than the margin of "
+        f"±{{margin:limit}} %{where}; the worst is ±{{worst:percent}}, of {{title}} in {{of}} on {{name}}.",
+        numbers=numbers,
+        trials=[trial for row in wide for trial in row.trials],
+        **words,
+    )
 
 
 SHARES = (0.01, 0.02, 0.05)
 """Half-widths of the interval as a share of the median; the ones that Maricq et al. use."""
 
 
-def precision(lookup: Lookup) -> list[Draft]:
+def precision(lookup: Lookup) -> Iterator[Draft]:
     """One note for each headline metric with more than the minimum of replicates: fewer allow no extrapolation."""
-    found = []
     for benchmark, metric in lookup.headlines():
         rows = [row for row in lookup.statistics_of(benchmark, metric.name) if row.n > least_n()]
         if rows:
-            found.append(_precision_note(lookup, metric, rows))
-    return found
+            yield _precision_note(lookup, metric, rows)
 
 
 def _precision_note(lookup: Lookup, metric: Metric, rows: Sequence[Statistic]) -> Draft:
@@ -80,19 +73,15 @@ def _precision_note(lookup: Lookup, metric: Metric, rows: Sequence[Statistic]) -
             parts.append(("" if least else "more than ") + f"{{needed_{key}:count}} for ±{{share_{key}:limit}} %")
     names = [row.configuration for row in lookup.statistics_of(worst.benchmark, worst.metric)]
     effort = more_replicates(lookup, worst.benchmark, names, 1)
-    one_more = f" One more replicate of {plural(len(names), 'the', 'each of the')} {{all:count}} "
-    one_more += f"{plural(len(names), 'configuration')} takes about {{hours:hours}} of machine time"
+    one_more = " One more replicate of {all:goes:the|each of the} {all:counted:configuration} takes about "
+    one_more += "{hours:hours} of machine time"
     one_more += " (about {usd:money})." if effort and effort.usd is not None else "."
     numbers["all"] = len(names)
     if effort is not None:
         numbers |= {"hours": effort.hours, "usd": effort.usd or 0.0}
-    return say(
-        "precision",
-        "note",
+    return note(
         "{benchmark_name}: number of replicates needed for the median of {title}, estimated from the {n:count} "
-        "replicates of {name}, the least precise configuration (CONFIRM): "
-        + enumeration(parts)
-        + "."
+        f"replicates of {{name}}, the least precise configuration (CONFIRM): {enumeration(parts)}."
         + (one_more if effort else ""),
         numbers=numbers,
         trials=worst.trials,
@@ -102,7 +91,7 @@ def _precision_note(lookup: Lookup, metric: Metric, rows: Sequence[Statistic]) -
     )
 
 
-def replicates(lookup: Lookup) -> list[Draft]:
+def replicates(lookup: Lookup) -> Iterator[Draft]:
     """A warning if headline medians rest on too few replicates for an interval at the usual confidence."""
     enough = {(row.benchmark, row.configuration) for row in lookup[TrialRow] if row.state == "not needed"}
     few = [
@@ -111,55 +100,48 @@ def replicates(lookup: Lookup) -> list[Draft]:
         if row.more_replicates_needed and (row.benchmark, row.configuration) not in enough
     ]
     if not few:
-        return []
+        return
     least = min(few, key=lambda row: row.n)
-    medians = "{few:count} " + plural(len(few), "median rests", "medians rest")
-    return [
-        say(
-            "replicates",
-            "warning",
-            f"{medians} on a single valid replicate, which gives no interval: how far "
-            f"{plural(len(few), 'it', 'they')} can be trusted is unknown."
-            if max(row.n for row in few) == 1
-            else f"{medians} on fewer than {{needed:count}} valid replicates, at the least {{least:count}}: the "
-            "interval is only the range of the values"
-            + (
-                ", and covers the median with {coverage:coverage} instead of {wanted:coverage}." if least.n > 1 else "."
-            ),
-            numbers={
-                "few": len(few),
-                "needed": least.n + least.more_replicates_needed,
-                "least": least.n,
-                "coverage": 100 * least.coverage,
-                "wanted": 100 * CONFIDENCE,
-            },
-            trials=[trial for row in few for trial in row.trials],
+    if max(row.n for row in few) == 1:
+        so = "a single valid replicate, which gives no interval: how far {few:goes:it|they} can be trusted is unknown."
+    else:
+        so = (
+            "fewer than {needed:count} valid replicates, at the least {least:count}: the interval is only the range of "
         )
-    ]
+        so += "the values"
+        covers = ", and covers the median with {coverage:coverage} instead of {wanted:coverage}."
+        so += covers if least.n > 1 else "."
+    yield warning(
+        f"{{few:counted:median rests|medians rest}} on {so}",
+        numbers={
+            "few": len(few),
+            "needed": least.n + least.more_replicates_needed,
+            "least": least.n,
+            "coverage": 100 * least.coverage,
+            "wanted": 100 * CONFIDENCE,
+        },
+        trials=[trial for row in few for trial in row.trials],
+    )
 
 
-def outliers(lookup: Lookup) -> list[Draft]:
+def outliers(lookup: Lookup) -> Iterator[Draft]:
     """A warning that counts the outliers among the headline values; its trials are the outliers."""
     rows = [row for row in lookup.headline_statistics if row.outliers]
     if not rows:
-        return []
+        return
     flagged: Counter[str] = Counter()
     for row in rows:
         flagged[row.benchmark] += len(row.outliers)
     words: dict[str, str] = {}
     numbers: dict[str, Number] = {"flagged": flagged.total(), "all": sum(row.n for row in lookup.headline_statistics)}
-    where = mostly(flagged, numbers, words)
-    return [
-        say(
-            "outliers",
-            "warning",
-            f"Outliers in {{flagged:count}} of {{all:count}} values{where} (modified z-score). They stay in all "
-            "medians; where configurations are compared, those that are far off from all others are set aside.",
-            numbers=numbers,
-            trials=[trial for row in rows for trial in row.outliers],
-            **words,
-        )
-    ]
+    yield warning(
+        f"Outliers in {{flagged:count}} of {{all:count}} values{mostly(flagged, numbers, words)} (modified z-score). "
+        "They stay in all medians; where configurations are compared, those that are far off from all others are set "
+        "aside.",
+        numbers=numbers,
+        trials=[trial for row in rows for trial in row.outliers],
+        **words,
+    )
 
 
 @dataclass(frozen=True)
@@ -171,7 +153,7 @@ class _Series:
     trials: list[TrialRow]
 
 
-def order(lookup: Lookup) -> list[Draft]:
+def order(lookup: Lookup) -> Iterator[Draft]:
     """Warnings for effects of the block, of the position in the block, and of the replicate before.
 
     The last is asked of what blocks do not remove. These are three questions about one study, so their p-values are
@@ -180,7 +162,7 @@ def order(lookup: Lookup) -> list[Draft]:
     """
     series = None if lookup.study.source is not None else _series(lookup)
     if series is None:
-        return []
+        return
     asked: list[tuple[str, Callable[[], OrderEffect | None]]] = [
         ("block", lambda: _grouped(series, lambda row: row.block, lookup.study.seed)),
         ("position within the block", lambda: _grouped(series, lambda row: row.position_in_block, lookup.study.seed)),
@@ -190,7 +172,8 @@ def order(lookup: Lookup) -> list[Draft]:
     adjusted = holm([effect.p_value for _, effect in effects])
     judged = zip(effects, adjusted, strict=True)
     certain = [(what, effect, p) for (what, effect), p in judged if p < ALPHA]
-    return [_order_warning(certain, [row.trial for row in series.trials])] if certain else []
+    if certain:
+        yield _order_warning(certain, [row.trial for row in series.trials])
 
 
 def _order_warning(effects: Sequence[tuple[str, OrderEffect, float]], trials: list[str]) -> Draft:
@@ -209,8 +192,7 @@ def _order_warning(effects: Sequence[tuple[str, OrderEffect, float]], trials: li
         else "the random order spreads this over all configurations, so intervals are wider and no configuration is "
         "favoured."
     )
-    template = f"The headline values depend on {enumeration(parts)}: {so}"
-    return say("order", "warning", template, numbers=numbers, trials=trials, **words)
+    return warning(f"The headline values depend on {enumeration(parts)}: {so}", numbers=numbers, trials=trials, **words)
 
 
 def _grouped(series: _Series, group: Callable[[TrialRow], int], seed: int) -> OrderEffect | None:
@@ -261,33 +243,30 @@ MIN_VALUES = 60
 """The same minimum as in the check `throttled`."""
 
 
-def unsteady(lookup: Lookup) -> list[Draft]:
+def unsteady(lookup: Lookup) -> Iterator[Draft]:
     """A warning if long trials of headline metrics were not in a steady state."""
     headlines = {(benchmark, metric.name) for benchmark, metric in lookup.headlines()}
-    series: dict[tuple[str, str, str], list[MeasurementRow]] = defaultdict(list)
-    for row in lookup[MeasurementRow]:
-        if row.valid and row.at_s is not None and (row.benchmark, row.metric) in headlines:
-            series[row.benchmark, row.metric, row.trial].append(row)
+    seconds = (row for row in lookup[MeasurementRow] if row.valid and row.at_s is not None)
+    series = grouped(
+        (row for row in seconds if (row.benchmark, row.metric) in headlines),
+        lambda row: (row.benchmark, row.metric, row.trial),
+    )
     long = {key: rows for key, rows in series.items() if len(rows) >= MIN_VALUES}
     restless = {(trial, benchmark) for (benchmark, _, trial), rows in long.items() if not _at_rest(rows)}
     if not restless:
-        return []
+        return
     words: dict[str, str] = {}
     every = len({trial for _, _, trial in long})
     numbers: dict[str, Number] = {"restless": len(restless), "n": every, "least": 100 * MIN_CHANGE}
     where = mostly(Counter(benchmark for _, benchmark in restless), numbers, words)
-    return [
-        say(
-            "steadiness",
-            "warning",
-            f"{{restless:count}} of {{n:count}} long {plural(every, 'trial')} {plural(len(restless), 'was', 'were')} "
-            f"not in a steady state{where}: the rate jumped or drifted by {{least:limit}} % or more, or did not settle "
-            "in the first half. Use a longer warm-up or longer trials.",
-            numbers=numbers,
-            trials=[trial for trial, _ in restless],
-            **words,
-        )
-    ]
+    yield warning(
+        "{restless:count} of {n:counted:long trial} {restless:goes:was|were} not in a steady state"
+        f"{where}: the rate jumped or drifted by {{least:limit}} % or more, or did not settle in the first half. Use a "
+        "longer warm-up or longer trials.",
+        numbers=numbers,
+        trials=[trial for trial, _ in restless],
+        **words,
+    )
 
 
 def _at_rest(rows: list[MeasurementRow]) -> bool:

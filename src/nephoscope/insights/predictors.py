@@ -4,7 +4,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 from nephoscope.analysis.lookup import Lookup
-from nephoscope.insights.words import Draft, keyed, plural, say
+from nephoscope.insights.words import Draft, answer, keyed, note
 from nephoscope.model.records import Direction, Metric
 from nephoscope.model.rows import ConfigurationRow, Statistic, TrialRow
 from nephoscope.model.subjects import Subject
@@ -15,7 +15,7 @@ from nephoscope.stats.median import CONFIDENCE
 SHORTLIST = 3
 
 
-def predictors(lookup: Lookup) -> list[Draft]:
+def predictors(lookup: Lookup) -> Iterator[Draft]:
     """One sentence for each database metric that a microbenchmark predicts, and one about all others.
 
     Where machine types were measured without a database, one that says so.
@@ -29,15 +29,14 @@ def predictors(lookup: Lookup) -> list[Draft]:
         if benchmark not in databases and lookup.statistics_of(benchmark, metric.name)
     ]
     if not micro or len(types) < MIN_N:
-        return []
+        return
     if not databases:
-        return [_no_database(lookup, micro)]
+        yield _no_database(lookup, micro)
     most_like = [found for benchmark in sorted(databases) for found in _of_database(lookup, benchmark, micro)]
     unpredicted = [one for one in most_like if one.correlation.low <= 0]
-    return [
-        *(_predicts(lookup, one) for one in most_like if one.correlation.low > 0),
-        *([_nothing_predicts(lookup, unpredicted)] if unpredicted else []),
-    ]
+    yield from (_predicts(lookup, one) for one in most_like if one.correlation.low > 0)
+    if unpredicted:
+        yield _nothing_predicts(lookup, unpredicted)
 
 
 def order_of(
@@ -69,14 +68,9 @@ def _of_several_sizes(lookup: Lookup) -> bool:
 
 def _no_database(lookup: Lookup, micro: Sequence[tuple[str, Metric]]) -> Draft:
     rows = [row for benchmark, metric in micro for row in lookup.statistics_of(benchmark, metric.name)]
-    return say(
-        "predictors",
-        "note",
-        "These data cannot show "
-        + plural(
-            len(micro), "whether {micro:count} microbenchmark metric", "which of {micro:count} microbenchmark metrics"
-        )
-        + " predicts the throughput of a database: no trial drove a database.",
+    return note(
+        "These data cannot show {micro:goes:whether|which of} {micro:counted:microbenchmark metric} predicts the "
+        "throughput of a database: no trial drove a database.",
         numbers={"micro": len(micro)},
         trials=[trial for row in rows for trial in row.trials],
     )
@@ -117,15 +111,7 @@ class _MostLike:
 
     @property
     def numbers(self) -> dict[str, float]:
-        found = self.correlation
-        return {
-            "tried": self.tried,
-            "n": found.n,
-            "rho": found.rho,
-            "low": found.low,
-            "high": found.high,
-            "level": 100 * found.confidence,
-        }
+        return {"tried": self.tried, **_numbers(self.correlation)}
 
     @property
     def trials(self) -> list[str]:
@@ -139,6 +125,10 @@ class _MostLike:
             "title": self.title,
             "database": next(iter(self.target.values())).benchmark,
         }
+
+
+def _numbers(found: RankCorrelation) -> dict[str, float]:
+    return {"n": found.n, "rho": found.rho, "low": found.low, "high": found.high, "level": 100 * found.confidence}
 
 
 def _signed(row: Statistic) -> float:
@@ -155,9 +145,7 @@ def _predicts(lookup: Lookup, one: _MostLike) -> Draft:
     in_order = sorted(one.micro, key=lambda row: (-_signed(row), row.configuration))
     best = max(in_order, key=lambda row: one.target[row.configuration].compared.value).configuration
     within = _within_sizes(lookup, one)
-    return say(
-        "predictors",
-        "answer",
+    return answer(
         ("Of {tried:count} microbenchmark metrics, " if one.tried > 1 else "")
         + "{micro_title} of {micro} ranks {n:count} configurations most like {title} of {database}: rank correlation "
         "{rho:signed} ({level:coverage} interval {low:signed} to {high:signed}), so it predicts the order. Its first "
@@ -212,12 +200,8 @@ def _nothing_predicts(lookup: Lookup, many: Sequence[_MostLike]) -> Draft:
             f"correlation {{rho_{key}:signed}}, {{level_{key}:coverage}} interval {{low_{key}:signed}} to "
             f"{{high_{key}:signed}}, n = {{n_{key}:count}})"
         )
-    return say(
-        "predictors",
-        "note",
-        "These data do not show that a microbenchmark predicts the order of configurations by "
-        + enumeration(parts)
-        + ".",
+    return note(
+        f"These data do not show that a microbenchmark predicts the order of configurations by {enumeration(parts)}.",
         numbers=numbers,
         trials=[trial for one in many for trial in one.trials],
         **words,
@@ -242,7 +226,7 @@ class _Asked:
         return rank_correlation(self.memory_gib, spreads, 1 - (1 - CONFIDENCE) / asked)
 
 
-def consistency(lookup: Lookup) -> list[Draft]:
+def consistency(lookup: Lookup) -> Iterator[Draft]:
     """One sentence for each headline metric that shows a relation, and one that lists those that show none.
 
     Silent about a metric with too few configurations, and where memory is equal or was not observed.
@@ -250,10 +234,9 @@ def consistency(lookup: Lookup) -> list[Draft]:
     asked = [one for one in _asked(lookup) if one.correlation() is not None]
     found = [(one, correlation) for one in asked if (correlation := one.correlation(len(asked))) is not None]
     nothing = [(one, correlation) for one, correlation in found if correlation.low <= 0 <= correlation.high]
-    return [
-        *(_relation(*pair) for pair in found if pair not in nothing),
-        *([_no_relation(nothing)] if nothing else []),
-    ]
+    yield from (_relation(*pair) for pair in found if pair not in nothing)
+    if nothing:
+        yield _no_relation(nothing)
 
 
 def _asked(lookup: Lookup) -> list[_Asked]:
@@ -275,20 +258,12 @@ def _asked(lookup: Lookup) -> list[_Asked]:
 
 
 def _relation(one: _Asked, found: RankCorrelation) -> Draft:
-    return say(
-        "consistency",
-        "answer",
+    return answer(
         "{benchmark_name}: the rank correlation of memory per vCPU with the spread (CV) of {title} over {n:count} "
         "configurations is {rho:signed} ({level:coverage} interval {low:signed} to {high:signed}): "
         + ("more" if found.high < 0 else "less")
         + " memory per vCPU goes with more repeatable results.",
-        numbers={
-            "n": found.n,
-            "rho": found.rho,
-            "low": found.low,
-            "high": found.high,
-            "level": 100 * found.confidence,
-        },
+        numbers=_numbers(found),
         trials=[trial for row in one.rows for trial in row.trials],
         benchmark=one.rows[0].benchmark,
         title=one.metric.title,
@@ -306,12 +281,9 @@ def _no_relation(nothing: Sequence[tuple[_Asked, RankCorrelation]]) -> Draft:
             f"{{title_{key}}} in {{benchmark_{key}}} ({{rho_{key}:signed}}, {{low_{key}:signed}} to "
             f"{{high_{key}:signed}}, n = {{n_{key}:count}})"
         )
-    return say(
-        "consistency",
-        "note",
-        "These data do not show a relation between memory per vCPU and the spread (CV) of "
-        + enumeration(parts)
-        + "; in parentheses the rank correlation, its {level:coverage} interval and the number of configurations.",
+    return note(
+        f"These data do not show a relation between memory per vCPU and the spread (CV) of {enumeration(parts)}; in "
+        "parentheses the rank correlation, its {level:coverage} interval and the number of configurations.",
         numbers=numbers,
         trials=[trial for one, _ in nothing for row in one.rows for trial in row.trials],
         **words,

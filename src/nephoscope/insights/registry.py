@@ -1,14 +1,14 @@
 """All rules by name. To add one, add a function to the file of its subject and a line here; tests pick it up."""
 
 from collections import defaultdict
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping
 from typing import Protocol
 
 from nephoscope.analysis.analyse import tables_of
 from nephoscope.analysis.inputs import StudyInputs
 from nephoscope.analysis.lookup import Lookup
 from nephoscope.insights.advertised import advertised
-from nephoscope.insights.best import answer, leaders, price_leaders
+from nephoscope.insights.best import answers, leaders, price_leaders
 from nephoscope.insights.contrasts import contrasts, families, growth, operation_costs, per_cpu, storage
 from nephoscope.insights.durability import availability, durability
 from nephoscope.insights.machines import (
@@ -35,13 +35,13 @@ from nephoscope.model.rows import Insight, Scope, Statistic, TrialRow
 class Rule(Protocol):
     """One rule; its module in `insights` says what it reports. It never claims more than the verdict."""
 
-    def __call__(self, lookup: Lookup) -> list[Draft]:
+    def __call__(self, lookup: Lookup) -> Iterable[Draft]:
         """Its sentences in a stable order; empty when it has nothing to report."""
         ...
 
 
 RULES: Mapping[str, Rule] = {
-    "answer": answer,
+    "answer": answers,
     "leaders": leaders,
     "price_leaders": price_leaders,
     "contrasts": contrasts,
@@ -93,16 +93,14 @@ def insights_of(lookup: Lookup, missing: list[MissingPart]) -> list[Insight]:
     insights: list[Insight] = []
     for name, rule in RULES.items():
         with contained(missing, "insight", name):
-            insights += [draft.insight() for draft in scoped(rule(lookup), lookup)]
+            insights += [draft.insight(name) for draft in scoped(rule(lookup), lookup)]
     return insights
 
 
-ABOUT_TYPES = frozenset({"families"})
-"""Rules whose unit is a type of machine, not a trial."""
 WORDS: dict[Scope, str] = {"this machine": "on this machine", "these machines": "on these machines"}
 
 
-def scoped(insights: Sequence[Draft], lookup: Lookup) -> list[Draft]:
+def scoped(insights: Iterable[Draft], lookup: Lookup) -> list[Draft]:
     """The insights, with 'on these machines' in the answers about a benchmark whose machines stand only for themselves.
 
     Decided by the trials that are an answer's evidence, so no rule can forget it. See `analysis.units`. The evidence of
@@ -131,7 +129,7 @@ def scoped(insights: Sequence[Draft], lookup: Lookup) -> list[Draft]:
         return "types" if scopes == {"types"} else "not known"
 
     def with_scope(insight: Draft) -> Draft:
-        if insight.kind != "answer" or not insight.benchmark or insight.says_where or insight.rule in ABOUT_TYPES:
+        if insight.kind != "answer" or not insight.benchmark or insight.says_where:
             return insight
         where = WORDS.get(scope(insight))
         return insight.holding(where) if where else insight

@@ -2,15 +2,19 @@
 
 A template gives each number a style: `{ratio:ratio}`. The template itself must not contain digits, so a sentence can
 only print numbers that are in `numbers`. Names (of configurations, metrics, checks) may contain digits.
+
+Words that go with a number are styles, too: `{rows:counted:row}` is '1 row' or '3,102 rows', `{rows:goes:is|are}` the
+verb that goes with it.
 """
 
 import string
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
-from functools import cached_property
+from functools import cached_property, partial
 from types import MappingProxyType
 from typing import Any, Literal, TypeVar
 
+from nephoscope.insights.names import listed
 from nephoscope.model.numbers import (
     Form,
     Number,
@@ -50,7 +54,7 @@ STYLES: Mapping[str, Callable[[Any], str]] = {
     "signed": signed,
     "statistic": lambda value: significant(value, 3),
 }
-"""Name of a style in a template -> its function. One style is not in here: `quantity:<unit>`."""
+"""Name of a style in a template -> its function. Others have a colon and more behind them: see `_Writer`."""
 
 
 _BRACES = str.maketrans("{}", "\x01\x02")
@@ -67,9 +71,18 @@ class _Writer(string.Formatter):
         if isinstance(value, str):
             return value
         style, _, rest = format_spec.partition(":")
-        if style == "ends":
-            return ends(value, _form(value, rest))
-        return quantity(value, rest.translate(_MARKS)) if style == "quantity" else STYLES[style](value)
+        one, _, many = rest.partition("|")
+        match style:
+            case "ends":
+                return ends(value, _form(value, rest))
+            case "quantity":
+                return quantity(value, rest.translate(_MARKS))
+            case "counted":
+                return f"{integer(value)} {plural(value, one, many)}"
+            case "goes":
+                return plural(value, one, many)
+            case _:
+                return STYLES[style](value)
 
 
 def _form(value: Number, style: str) -> Form:
@@ -92,7 +105,6 @@ def stored(numbers: Mapping[str, Number]) -> dict[str, float]:
 class Draft:
     """An insight whose text is not made yet, so that what it speaks for, and what affects it, can still be added."""
 
-    rule: str
     kind: Literal["answer", "warning", "note"]
     template: str
     numbers: Mapping[str, Number]
@@ -118,10 +130,10 @@ class Draft:
             return self.with_ending(f" This holds {where}.")
         return replace(self, words={**self.words, "benchmark_name": f"{self.benchmark} {where}"})
 
-    def insight(self) -> Insight:
-        """With its text."""
+    def insight(self, rule: str) -> Insight:
+        """With its text, as what this rule says."""
         return Insight(
-            rule=self.rule,
+            rule=rule,
             kind=self.kind,
             text=self.text,
             benchmark=self.benchmark,
@@ -131,25 +143,23 @@ class Draft:
 
 
 def say(
-    rule: str,
     kind: Literal["answer", "warning", "note"],
     template: str,
     *,
     numbers: Mapping[str, Number],
-    trials: Sequence[str],
+    trials: Iterable[str],
     benchmark: str | None = None,
-    **words: str,
+    **words: Sequence[str],
 ) -> Draft:
     """Drafts an insight from a template; only the numbers that the template uses are kept.
 
     Args:
-        rule: name of the rule.
         kind: where the report shows it.
         template: `{name:style}` for numbers, `{name}` for words; must not contain digits.
         numbers: by name, unrounded.
         trials: the evidence, in any order.
         benchmark: the benchmark it is about, if it is about one: the template may name it as `{benchmark_name}`.
-        **words: names and titles, inserted unchanged.
+        **words: names and titles, inserted unchanged; of several names, those beyond `MAX_NAMED` are counted.
 
     Raises:
         ValueError: the template contains a digit, or a number and a word have the same name.
@@ -157,16 +167,23 @@ def say(
     """
     fields = list(string.Formatter().parse(template))
     if any(character.isdigit() for literal, *_ in fields for character in literal):
-        raise ValueError(f"the template of {rule} contains a digit: {template!r}")
+        raise ValueError(f"the template contains a digit: {template!r}")
     if numbers.keys() & words.keys():
-        raise ValueError(f"{rule} passes {sorted(numbers.keys() & words.keys())} both as a number and as a word")
-    if benchmark is not None:
-        words["benchmark_name"] = benchmark
-    used = {name for _, name, *_ in fields}
-    kept = {name: value for name, value in sorted(numbers.items()) if name in used}
-    draft = Draft(rule, kind, template, kept, words, sorted(set(trials)), benchmark)
+        raise ValueError(f"passed both as a number and as a word: {sorted(numbers.keys() & words.keys())}")
+    known, texts = dict(numbers), {} if benchmark is None else {"benchmark_name": benchmark}
+    for name, word in words.items():
+        if isinstance(word, str):
+            texts[name] = word
+        else:
+            template = template.replace(f"{{{name}}}", listed(name, word, known, texts))
+    used = {name for _, name, *_ in string.Formatter().parse(template)}
+    kept = {name: value for name, value in sorted(known.items()) if name in used}
+    draft = Draft(kind, template, kept, texts, sorted(set(trials)), benchmark)
     _ = draft.text
     return draft
+
+
+answer, warning, note = partial(say, "answer"), partial(say, "warning"), partial(say, "note")
 
 
 def keyed(items: Iterable[Item]) -> Iterator[tuple[str, Item]]:
