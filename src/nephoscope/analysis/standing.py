@@ -86,7 +86,7 @@ def standing_of(
 
 
 def memory_standing(
-    statistics: Sequence[Statistic], online: Mapping[str, int | None], read_public: Callable[[], Sequence[PublicMemory]]
+    statistics: Sequence[Statistic], online: Mapping[str, int | None], public: Sequence[PublicMemory]
 ) -> list[MemoryStanding]:
     """Whole machines among public results by what their CPUs together read from memory, the fastest CPU first.
 
@@ -97,15 +97,12 @@ def memory_standing(
         for one in statistics
         if one.metric == _MEMORY_METRIC and not one.per_cpu and one.cpus and one.cpus == online.get(one.configuration)
     ]
-    public = read_public() if whole else ()
     return [
         MemoryStanding(
             configuration=one.configuration,
             cpus=one.cpus,
             read_bytes_per_s=one.median,
-            slower_per_vcpu=sum(other.read_bytes_per_s / other.vcpus < one.median / one.cpus for other in public),
-            among=len(public),
-            versions=sorted({other.version for other in public}),
+            slower_per_vcpu=sum(other.per_vcpu_per_s < one.median / one.cpus for other in public),
             nearest=[
                 other.type
                 for other in sorted(
@@ -114,7 +111,7 @@ def memory_standing(
             ][:NEAREST],
         )
         for one in sorted(whole, key=lambda one: (-one.median / (one.cpus or 1), one.configuration))
-        if one.cpus and public
+        if one.cpus
     ]
 
 
@@ -179,7 +176,8 @@ def standing(of: Workings) -> Standing:
     inputs = of.inputs
     versions, cpus_online = inputs.versions_of_trials, of(_online)
     found = standing_of(inputs.benchmarks, of(trials), of(statistics), versions, public_results, cpus_online)
-    return found.model_copy(update={"memory": memory_standing(of(statistics), cpus_online, public_memory)})
+    memory = memory_standing(of(statistics), cpus_online, public_memory())
+    return found.model_copy(update={"memory": memory, "memory_among": list(public_memory()) if memory else []})
 
 
 def _online(of: Workings) -> dict[str, int | None]:

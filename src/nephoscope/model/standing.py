@@ -37,6 +37,11 @@ class PublicMemory(Frozen):
     version: str = Field(description="of membench")
     date: str
 
+    @property
+    def per_vcpu_per_s(self) -> float:
+        """Bytes of one vCPU while all of them read."""
+        return self.read_bytes_per_s / self.vcpus
+
 
 class MemoryStanding(Frozen):
     """The memory of one configuration of the study among public results of another program."""
@@ -45,9 +50,12 @@ class MemoryStanding(Frozen):
     cpus: int
     read_bytes_per_s: float = Field(description="by all CPUs together: median of the trials")
     slower_per_vcpu: int = Field(description="types that read less for each vCPU")
-    among: int = Field(description="types")
-    versions: list[str] = Field(description="of membench")
     nearest: list[str] = Field(description="types that together read about as much, the nearest first")
+
+    @property
+    def per_vcpu_per_s(self) -> float:
+        """Bytes of one CPU while all of them read."""
+        return self.read_bytes_per_s / self.cpus
 
 
 class StandingRow(Frozen):
@@ -72,7 +80,7 @@ class StandingRow(Frozen):
 
 
 class Standing(Frozen):
-    """The study's machines among public results; without a comparable benchmark, the reason."""
+    """The study's machines among public results; without a comparable benchmark of CPUs, the reason."""
 
     rows: list[StandingRow] = Field(default=[], description="the fastest CPU first")
     among: list[PublicResult] = Field(default=[], description="measured with the same version of stress-ng")
@@ -83,5 +91,8 @@ class Standing(Frozen):
     then: Sentence = Field(
         default=NO_SENTENCE, description="what whoever ran the study can do about that, as a sentence"
     )
-    memory: list[MemoryStanding] = Field(default=[], description="of machines whose memory was measured by all CPUs")
+    memory: list[MemoryStanding] = Field(
+        default=[], description="of machines whose memory was read by all CPUs, the fastest CPU first"
+    )
+    memory_among: list[PublicMemory] = Field(default=[], description="what their memory is compared with")
     is_asked: bool = Field(default=False, description="the study ran the stressor and method of the public results")

@@ -7,8 +7,8 @@ import typer
 from nephoscope.app.commands.options import RESULTS, AsJson, Folder, add_command
 from nephoscope.app.console import print_answer, print_json, say
 from nephoscope.model.errors import EnvironmentProblem, InputError
-from nephoscope.model.numbers import quantity
-from nephoscope.model.words import counted, enumeration
+from nephoscope.model.numbers import quantity, share
+from nephoscope.model.words import counted
 
 if TYPE_CHECKING:
     from nephoscope.model.standing import Standing
@@ -29,7 +29,7 @@ def place(folder: Folder, as_json: AsJson = False) -> None:
     code 2: the study has no benchmark that can be compared with them.
     """
     from nephoscope.app.stages import evaluation
-    from nephoscope.insights.standing import sentence
+    from nephoscope.insights.standing import memory_sentence, memory_source, sentence
     from nephoscope.store.folder import ResultsFolder
 
     found = evaluation.analysed(ResultsFolder.existing(folder)).standing
@@ -40,12 +40,8 @@ def place(folder: Folder, as_json: AsJson = False) -> None:
     _require_placed(found)
     if found.memory:
         print_answer(_OF_MEMORY, _memory_cells(found))
-        one = found.memory[0]
-        say(
-            f"Memory read by all CPUs, beside what membench {enumeration(one.versions)} read on "
-            f"{counted(one.among, 'machine type')} of Google Cloud, each measured once: another program, so that "
-            f"differences of some percent mean nothing. {found.source}, {found.licence}."
-        )
+        say(memory_sentence(found))
+        say(memory_source(found))
     if not found.rows:
         say(f"Not placed by CPU: {found.why_not}")
         return
@@ -77,8 +73,8 @@ def _memory_cells(found: "Standing") -> list[tuple[str, ...]]:
         (
             row.configuration,
             f"{row.cpus}",
-            quantity(row.read_bytes_per_s / row.cpus, "B/s"),
-            f"{row.slower_per_vcpu / row.among:.0%} of types",
+            quantity(row.per_vcpu_per_s, "B/s"),
+            f"{share(row.slower_per_vcpu / len(found.memory_among))} of types",
             ", ".join(row.nearest),
         )
         for row in found.memory
@@ -91,7 +87,7 @@ def _cells(found: "Standing") -> list[tuple[str, ...]]:
             row.configuration,
             "1, alone" if row.alone else f"{row.cpus}",
             f"{row.per_vcpu_per_s:,.0f}",
-            f"{row.slower_per_vcpu / len(found.among):.0%} of types",
+            f"{share(row.slower_per_vcpu / len(found.among))} of types",
             ", ".join(row.nearest),
         )
         for row in found.rows

@@ -9,14 +9,16 @@ from nephoscope.analysis.answers import Question, answered, questions_of
 from nephoscope.analysis.lookup import Lookup, MetricKey, unique
 from nephoscope.insights.answers import Writer
 from nephoscope.insights.names import metric_title, names_of, title_in_sentence
-from nephoscope.insights.standing import place_of, placed, sentence
+from nephoscope.insights.standing import memory_place_of, memory_sentence, memory_source, place_of, placed, sentence
+from nephoscope.model.numbers import quantity, scale_for
 from nephoscope.model.questions import BestRow
 from nephoscope.model.rows import BenchmarkRow
-from nephoscope.model.standing import Standing
+from nephoscope.model.standing import MemoryStanding, PublicMemory, PublicResult, Standing, StandingRow
 from nephoscope.model.subjects import DatabaseLoad, Subject
 from nephoscope.model.words import capitalised, counted, provider_name, scope_name
 from nephoscope.report.figures.row_charts import OWN, strip
 from nephoscope.report.figures.searches import qualification
+from nephoscope.report.figures.spec import Spec
 from nephoscope.report.main import chapter_figures, cost_figures, curves
 from nephoscope.report.main.advertised import measured_of_advertised
 from nephoscope.report.main.boards import Board, boards_of, in_order, main_board
@@ -238,15 +240,16 @@ def _cost(book: Book, palette: Palette) -> Chapter | None:
 
 
 def _standing(book: Book) -> Chapter | None:
-    """Among public results; None unless a machine that exists ran what they are of, in the same version."""
+    """Among public results; None unless a machine that exists ran what they are of, CPUs in the same version."""
     found = placed(book.lookup.study)
-    if found is None or not found.rows:
+    if found is None or not (found.rows or found.memory):
         return None
+    said = [*([sentence(found)] if found.rows else []), *([memory_sentence(found)] if found.memory else [])]
     return Chapter(
         anchor="chapter-standing",
         title="Among cloud types",
-        opening=Opening(sentence(found), "", None),
-        figures=tuple(book.figures(_strip_figure, found)),
+        opening=Opening(" ".join(said), "", None),
+        figures=tuple(figure for draw in (_strip_figure, _memory_strip) for figure in book.figures(draw, found)),
     )
 
 
@@ -355,47 +358,48 @@ def _named(row: BestRow, called: Mapping[str, str]) -> str:
     return candidates_text([called[name] for name in row.best], MAX_NAMED) + unknown
 
 
-_AXIS = "bogo operations/s per CPU, higher is better"
-
-
 def _strip_figure(book: Book, standing: Standing) -> Figure | None:
-    """The strip; None when nothing is placed."""
+    """CPUs; None if none is placed while all of its machine work."""
     whole = [row for row in standing.rows if not row.alone]
-    if not whole:  # the strip is of vCPUs while all work
+    if not whole:
         return None
-    types = [
-        {
-            "row": provider_name(one.provider),
-            "name": one.type,
-            "value": one.per_vcpu_per_s,
-            "text": _rate(one.per_s, one.vcpus),
-        }
-        for one in standing.among
-    ]
-    machines = [
-        {"row": OWN, "name": row.configuration, "value": row.per_vcpu_per_s, "text": _rate(row.per_s, row.cpus)}
-        for row in whole
-    ]
     days = sorted(one.date for one in standing.among)
+    places = " ".join(place_of(row, standing) for row in whole[:3])
     return book.figure(
         "Where these machines stand among cloud types",
         f"stress-ng {standing.version}, method div16: a line for each machine type.",
         f"Measured by others, once on one machine of each type, between {days[0]} and {days[-1]}: {standing.source}, "
         f"{standing.licence}. All are of one version of stress-ng, but Arm and x86 need different builds. "
         + (f"{capitalised(standing.why_not)}." if standing.why_not else ""),
-        [
-            (
-                "",
-                " ".join(place_of(row, standing) for row in whole[:3]),
-                strip(_providers(types), types, machines, _AXIS),
-            )
-        ],
+        [("", places, _strip(standing.among, whole, "bogo-ops/s"))],
     )
 
 
-def _providers(types: list[dict[str, object]]) -> list[str]:
-    return sorted(unique(str(one["row"]) for one in types))
+def _memory_strip(book: Book, standing: Standing) -> Figure | None:
+    """Memory; None if none is placed."""
+    if not standing.memory:
+        return None
+    places = " ".join(memory_place_of(row, standing) for row in standing.memory[:3])
+    return book.figure(
+        "Where memory stands among cloud types",
+        "Read by all CPUs together, per CPU, in working sets larger than caches: a line for each machine type.",
+        memory_source(standing),
+        [("", places, _strip(standing.memory_among, standing.memory, "B/s"))],
+    )
 
 
-def _rate(per_s: float, cpus: int) -> str:
-    return f"{per_s / cpus:,.0f}/s on {counted(cpus, 'CPU')}"
+def _strip(
+    among: Sequence[PublicResult] | Sequence[PublicMemory],
+    own: Sequence[StandingRow] | Sequence[MemoryStanding],
+    unit: str,
+) -> Spec:
+    scale = scale_for(unit, [one.per_vcpu_per_s for one in among])
+
+    def mark(row: str, name: str, per_cpu: float, cpus: int) -> dict[str, object]:
+        text = f"{quantity(per_cpu, unit)} per CPU, on {counted(cpus, 'CPU')}"
+        return {"row": row, "name": name, "value": scale.value(per_cpu), "text": text}
+
+    types = [mark(provider_name(one.provider), one.type, one.per_vcpu_per_s, one.vcpus) for one in among]
+    machines = [mark(OWN, row.configuration, row.per_vcpu_per_s, row.cpus) for row in own]
+    providers = sorted(unique(str(one["row"]) for one in types))
+    return strip(providers, types, machines, f"{scale.unit} per CPU, higher is better")
