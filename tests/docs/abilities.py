@@ -16,6 +16,7 @@ DATABASE_ABILITIES: Sequence[type] = (
     databases.HasLoadedBytes,
     databases.CanAttach,
     databases.CanRestart,
+    databases.HasFailover,
     databases.HasSettings,
     databases.HasReplication,
     databases.HasUpkeep,

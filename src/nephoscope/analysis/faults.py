@@ -24,6 +24,7 @@ class FaultRow(Frozen):
     benchmark: str
     configuration: str
     fault: str = Field(description="kill, pause or restart")
+    victim: str = Field(description="primary, replica or any")
     faults: int = Field(description="of valid trials")
     trials: list[str] = Field(description="that they are of")
     longest_outage_s: float | None = Field(description="that any client saw; none: it did not end in most of them")
@@ -34,6 +35,9 @@ class FaultRow(Frozen):
     time_at_zero_s: float | None = Field(description="in which nothing was completed")
     time_slow_s: float | None = Field(description="below 80 % of the usual rate")
     time_to_usual_rate_s: float | None = Field(description="until a second with 95 % of it")
+    time_to_complete_copies_s: float | None = Field(
+        description="until all servers were up and all copies complete; none: not known"
+    )
     throughput_during_share: float | None = Field(description="of the usual rate, while the fault lasted")
     throughput_after_share: float | None = Field(description="of the usual rate, after it")
     response_p99_ratio: float | None = Field(description="to the baseline's")
@@ -45,14 +49,14 @@ class FaultRow(Frozen):
 
 
 def faults_of(
-    values: Sequence[MeasurementRow], bounds: Sequence[MeasurementRow], kinds: Mapping[str, str]
+    values: Sequence[MeasurementRow], bounds: Sequence[MeasurementRow], kinds: Mapping[str, tuple[str, str]]
 ) -> list[FaultRow]:
     """A row for each configuration and benchmark with faults in valid trials.
 
     Args:
         values: of the study.
         bounds: what is only known to be above a value, such as outages that did not end.
-        kinds: benchmark -> what its faults are.
+        kinds: benchmark -> what its faults are, and which servers they hit.
     """
     groups: dict[tuple[str, str], list[tuple[MeasurementRow, bool]]] = defaultdict(list)
     for row, is_bound in [*((row, False) for row in values), *((row, True) for row in bounds)]:
@@ -61,18 +65,21 @@ def faults_of(
     return [_row(*key, kinds[key[0]], found) for key, found in groups.items()]
 
 
-def _row(benchmark: str, configuration: str, kind: str, found: Sequence[tuple[MeasurementRow, bool]]) -> FaultRow:
+def _row(
+    benchmark: str, configuration: str, of_faults: tuple[str, str], found: Sequence[tuple[MeasurementRow, bool]]
+) -> FaultRow:
     def of(metric: str) -> list[tuple[float, bool]]:
         return [(row.value, is_bound) for row, is_bound in found if row.metric == OF_OUTAGE + metric]
 
     longest, lost = of("longest_outage"), [row.value for row, _ in found if row.metric == WRITES_LOST]
     interval, with_loss = median_interval([value for value, _ in longest]), sum(value > 0 for value in lost)
     medians = ("clients_hit_share", "throughput_during_share", "throughput_after_share", "response_p99_ratio")
-    times = ("longest_outage", "time_at_zero", "time_slow", "time_to_usual_rate")
+    times = ("longest_outage", "time_at_zero", "time_slow", "time_to_usual_rate", "time_to_complete_copies")
     return FaultRow(
         benchmark=benchmark,
         configuration=configuration,
-        fault=kind,
+        fault=of_faults[0],
+        victim=of_faults[1],
         faults=len(longest),
         trials=sorted({row.trial for row, _ in found}),
         longest_outage_low_s=interval.low,
@@ -102,7 +109,11 @@ FAULTS = Table(
     lambda of: faults_of(
         of(measurements),
         of.inputs.bounds,
-        {row.benchmark: str(row.parameters["fault"]) for row in of.inputs.benchmarks if "fault" in row.parameters},
+        {
+            row.benchmark: (str(row.parameters["fault"]), str(row.parameters.get("victim", "primary")))
+            for row in of.inputs.benchmarks
+            if "fault" in row.parameters
+        },
     ),
     order=lambda row: (row.benchmark, row.configuration),
 )

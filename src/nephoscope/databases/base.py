@@ -10,6 +10,7 @@ from pydantic import Field
 
 from nephoscope.machines.remote import MachineHandle
 from nephoscope.model.frozen import Frozen
+from nephoscope.model.records import ServerRole
 from nephoscope.providers.base import Cluster
 from nephoscope.study.model import Database as DatabaseSettings
 
@@ -173,6 +174,31 @@ class CanRestart(Protocol):
 
         Raises:
             DatabaseFailed: it did not start.
+        """
+        ...
+
+
+@runtime_checkable
+class HasFailover(Protocol):
+    """Runs several servers of its own, of which one may take over from another if the study lets it."""
+
+    async def roles(self, cluster: Cluster) -> Sequence[ServerRole]:
+        """What each of `CanRestart.servers` is at this moment, in their order.
+
+        Raises:
+            ToolFailed, ToolTimedOut: one of them does not answer.
+        """
+        ...
+
+    async def is_complete(self, cluster: Cluster) -> bool:
+        """Whether all servers are up and all copies have all data."""
+        ...
+
+    async def put_back(self, cluster: Cluster) -> None:
+        """Gives each server the role again that it began with, and waits until all copies are complete.
+
+        Raises:
+            DatabaseFailed: they do not come together.
         """
         ...
 

@@ -62,6 +62,24 @@ def each_way(of: Mapping[str, Way], in_words: Mapping[Way, str], most: int = MAX
     return enumeration([f"{in_words[way]} ({named_or_counted(names, most)})" for way, names in those.items()])
 
 
+def failover(lookup: Lookup) -> Iterator[Draft]:
+    """A warning if another server takes over from one that fails in some of the configurations, and in others not."""
+    managers: dict[str, str] = {
+        planned.intent.configuration_name: planned.intent.configuration.get("database", {}).get("failover") or "nothing"
+        for planned in lookup.study.plan.trials
+    }
+    trials = [row.trial for row in lookup[TrialRow] if row.counts]
+    ways = sorted(set(managers.values()))
+    if trials and len(ways) > 1:
+        yield warning(
+            "What lets another server take over from one that fails differs in {count:count} ways: {ways}. Outages, "
+            "lost writes and what copies cost are compared between systems that differ in it.",
+            numbers={"count": len(ways)},
+            trials=trials,
+            ways=each_way(managers, {way: way for way in ways}),
+        )
+
+
 def _in_words(count: int, *, synchronous: bool) -> str:
     if count == 1:
         return _COPIES[1]

@@ -10,7 +10,7 @@ from nephoscope.analysis.lookup import Lookup
 from nephoscope.insights.advertised import advertised
 from nephoscope.insights.best import answers, leaders, price_leaders
 from nephoscope.insights.contrasts import contrasts, families, growth, operation_costs, per_cpu, storage
-from nephoscope.insights.durability import availability, durability
+from nephoscope.insights.durability import availability, durability, failover
 from nephoscope.insights.machines import (
     colocated,
     encryption,
@@ -64,6 +64,7 @@ RULES: Mapping[str, Rule] = {
     "encryption": encryption,
     "durability": durability,
     "availability": availability,
+    "failover": failover,
     "replicates": replicates,
     "steal": steal,
     "looks": looks,

@@ -354,6 +354,10 @@ class ResourceUse(Frozen):
 
 
 FaultKind = Literal["kill", "pause", "restart"]
+ServerRole = Literal["primary", "replica"]
+"""A primary takes writes; a replica copies one primary."""
+VictimRule = Literal["primary", "replica", "any"]
+"""Which servers a fault may hit; of several, the trial's seed draws."""
 OF_OUTAGE = "outage."
 """Prefix of the metrics that have a value for each fault."""
 OUTAGE_LASTED = f"{OF_OUTAGE}lasted"
@@ -365,9 +369,17 @@ class InflictedFault(Frozen):
 
     kind: FaultKind
     victim: str = Field(description="the server's machine")
+    rule: VictimRule = Field(default="primary", description="by which it was chosen")
+    role: ServerRole = Field(default="primary", description="what the server was when it was chosen")
     begin_unix_ms: float = Field(description="just before it was applied")
     lifted_unix_ms: float = Field(description="when its undoing began; of a restart, when the server was up again")
     end_unix_ms: float = Field(description="when it was undone")
+    complete_unix_ms: float | None = Field(
+        default=None, description="when all servers were up and all copies complete; None: not known, or not in time"
+    )
+    rested_unix_ms: float | None = Field(
+        default=None, description="when the next baseline could begin; None: not known"
+    )
     until_unix_ms: float | None = Field(
         default=None, description="when the clients had their usual rate again; None: not known"
     )

@@ -20,6 +20,7 @@ _KEYS_OF: Mapping[str, tuple[str, ...]] = {
     "binary": (_COCKROACHDB, _AEROSPIKE),
     "aerospike": (_AEROSPIKE,),
     "replicas": ("valkey",),
+    "failover": ("valkey",),
     **dict.fromkeys(("edition", "start_flags", "secure", "fixtures"), (_COCKROACHDB,)),
 }
 """Which systems support a key."""
@@ -29,6 +30,8 @@ _NO_DSN = {
     _AEROSPIKE: "nephoscope cannot measure an Aerospike of your own, because a trial empties its namespace; remove "
     "`dsn`",
 }
+_LEAST_MASTERS = 3
+"""Of a cluster of Valkey in which replicas take over."""
 _STANDBYS = "synchronous_standby_names"
 _STANDBYS_ARE_MACHINES = (
     "nephoscope sets this to `ANY 1` of the standbys, one on each database machine after the first; remove it, and set "
@@ -78,7 +81,7 @@ def database_problems(
         text = f'{shown(str(system))} has one data folder; remove this key, or use "striped"'
         yield Problem((*path, "database_machine", "disks"), text)
     yield from _snapshot_problems(path, configuration)
-    yield from _number_of_servers(path, str(system), machine, database.get("replicas"))
+    yield from _number_of_servers(path, str(system), machine, database)
     if "dsn" in database and str(system) in _NO_DSN:
         yield Problem((*path, "database", "dsn"), _NO_DSN[str(system)])
     yield from _scheme_problems(path, str(system), database.get("dsn"))
@@ -166,28 +169,34 @@ def _isolation_of_cockroachdb(path: Path, label: str, isolation: Any, database: 
         yield Problem((*path, "database", "version"), text)
 
 
-def _number_of_servers(path: Path, system: str, machine: Any, replicas: Any) -> Iterator[Problem]:
+def _number_of_servers(path: Path, system: str, machine: Any, database: Mapping[str, Any]) -> Iterator[Problem]:
     """Each machine has one server: masters of Valkey with their replicas must fill them; CockroachDB cannot use two."""
     described = machine if isinstance(machine, Mapping) else {}
     hosts = described.get("hosts")
     count = len(hosts) if isinstance(hosts, list) else described.get("count", 1)
-    if system in MYSQL and isinstance(count, int) and count > 1:
+    if not isinstance(count, int):
+        return
+    if system in MYSQL and count > 1:
         yield Problem((*path, "database_machine", "count"), _ONE_SERVER.format(system))
     if system == _COCKROACHDB and count == 2:
         yield Problem((*path, "database_machine", "count"), _TWO_SERVERS)
-    if (
-        system == "valkey"
-        and isinstance(replicas, int)
-        and isinstance(count, int)
-        and replicas > 0
-        and count % (1 + replicas)
-    ):
-        there = f"there {'is' if count == 1 else 'are'} {count}"
+    replicas = database.get("replicas", 0)
+    if system != "valkey" or not isinstance(replicas, int) or replicas < 0:
+        return
+    there = f"there {'is' if count == 1 else 'are'} {count}"
+    if count % (1 + replicas):
         text = (
             f"a master with its replicas takes {1 + replicas} machines, but {there}: use a multiple of "
             f"{1 + replicas} database machines"
         )
         yield Problem((*path, "database", "replicas"), text)
+    if "failover" in database and (replicas == 0 or count < _LEAST_MASTERS * (1 + replicas)):
+        text = (
+            f"a replica takes over once most masters agree that its master is gone, which takes {_LEAST_MASTERS} "
+            f"masters with `replicas = 1` or more, but {there} with {replicas}: use at least "
+            f"{_LEAST_MASTERS * (1 + max(1, replicas))} database machines"
+        )
+        yield Problem((*path, "database", "failover"), text)
 
 
 def _settings_problems(path: Path, system: str, settings: Any) -> Iterator[Problem]:

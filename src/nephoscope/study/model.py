@@ -197,6 +197,11 @@ class Database(Frozen):
         le=5,
         description="for valkey: replicas of each master, each on a database machine of its own; default: none",
     )
+    failover: Literal["cluster"] | None = Field(
+        default=None,
+        description="what lets another server take over from one that fails; cluster: for valkey, the cluster itself, "
+        "after the setting `cluster-node-timeout`; default: nothing does",
+    )
     copies: Copies | None = Field(
         default=None,
         description="how many copies of the data the server keeps, as far as that is known: configurations that state "

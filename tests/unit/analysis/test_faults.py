@@ -9,7 +9,7 @@ from nephoscope.model.records import Direction
 from nephoscope.model.rows import MeasurementRow
 from nephoscope.model.subjects import Subject
 
-KINDS = {"kill": "kill", "quiet": "pause"}
+KINDS = {"kill": ("kill", "primary"), "quiet": ("pause", "any")}
 
 
 def row(
@@ -32,7 +32,7 @@ def only(values: Sequence[MeasurementRow], bounds: Sequence[MeasurementRow] = ()
 def test_each_fault_is_a_value_and_faults_of_rejected_trials_are_none() -> None:
     values = [*longest(2, 3, 4), *longest(5, 6, 7, trial="t2"), row("writes_lost", 0, at_s=None)]
     found = only([*values, row("outage.longest_outage", 100, "t3", valid=False), row("longest_outage", 50, at_s=None)])
-    assert (found.fault, found.faults, found.trials) == ("kill", 6, ["t1", "t2"])
+    assert (found.fault, found.victim, found.faults, found.trials) == ("kill", "primary", 6, ["t1", "t2"])
     assert (found.longest_outage_s, found.longest_outage_low_s, found.longest_outage_high_s) == (4.5, 2, 7)
     assert found.coverage == pytest.approx(1 - 2 / 2**6)
     assert found.response_p99_ratio is None, "too few operations in each"

@@ -5,6 +5,7 @@ import signal
 from collections.abc import Awaitable, Callable
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -38,7 +39,7 @@ def test_each_master_has_as_many_replicas_and_none_on_a_machine_of_its_zone(mast
     assert all(number % masters != master for number, master in enumerate(masters_of)) == apart
 
 
-def with_masters(folder: Path, count: int, story: Story, **wanted: int) -> None:
+def with_masters(folder: Path, count: int, story: Story, **wanted: Any) -> None:
     numbers = range(1, count + 1)
     machines = tuple(replace(this_machine(folder / f"{n}"), name=f"database-{n}", zone=f"zone-{n}") for n in numbers)
     cluster, database = Cluster("tests", machines, machines[0]), ValkeyDatabase(find_valkey)
@@ -138,6 +139,31 @@ def test_each_trial_begins_with_replicas_that_have_their_masters_data(tmp_path: 
                 await asyncio.sleep(0.1)
 
     with_masters(tmp_path, 6, story, replicas=1)
+
+
+@pytest.mark.slow
+@needs("redis-server")
+def test_a_replica_takes_over_and_each_server_gets_back_its_role(tmp_path: Path) -> None:
+    async def story(database: ValkeyDatabase, cluster: Cluster, _: Endpoint) -> None:
+        before, first = await database.replication(cluster), database._running["tests"][0]
+        assert await database.roles(cluster) == ["primary"] * 3 + ["replica"] * 3
+        assert await database.is_complete(cluster)
+        await first.process.stop(signal=signal.SIGKILL, timeout_s=30)
+        assert not await database.is_complete(cluster)
+        async with asyncio.timeout(60):
+            while (await database.roles(cluster))[5] != "primary":  # noqa: ASYNC110 - the server sends no event
+                await asyncio.sleep(0.1)
+        assert not await database.is_complete(cluster), "the one that took over has no copy"
+        await database.start_again(cluster, database.servers(cluster)[0])
+        async with asyncio.timeout(60):
+            while not await database.is_complete(cluster):  # noqa: ASYNC110 - the server sends no event
+                await asyncio.sleep(0.1)
+        assert await database.roles(cluster) == ["replica", "primary", "primary", "replica", "replica", "primary"]
+        await database.put_back(cluster)
+        assert await database.roles(cluster) == ["primary"] * 3 + ["replica"] * 3
+        assert await database.replication(cluster) == before
+
+    with_masters(tmp_path, 6, story, replicas=1, failover="cluster", settings={"cluster-node-timeout": "1000"})
 
 
 def test_masters_that_do_not_come_together_are_told(monkeypatch: pytest.MonkeyPatch) -> None:

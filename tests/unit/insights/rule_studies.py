@@ -387,6 +387,18 @@ def copied(pair: str, single: str, more: str = "") -> AnalysedStudy:
     return analyse(replace(inputs(noisy({"pair": 1, "single": 1.2})), plan=plan))
 
 
+def taken_over(first: str, second: str) -> AnalysedStudy:
+    """Clusters of Valkey whose replicas take over, or not."""
+    hosts = [", ".join(f'"{name}{number}"' for number in range(6)) for name in "ab"]
+    text = 'name = "s"\nbenchmarks = [{ uses = "kv" }]\n' + "".join(
+        f'[[configurations]]\nname = "{name}"\nprovider = "ssh"\nload_machine = {{ hosts = ["l{name}"] }}\n'
+        f'database_machine = {{ hosts = [{machines}] }}\ndatabase = {{ system = "valkey", replicas = 1{more} }}\n'
+        for name, machines, more in zip(("first", "second"), hosts, (first, second), strict=True)
+    )
+    plan = expand(load_study(text, "s.toml", BENCHMARKS), BENCHMARKS)
+    return analyse(replace(inputs(noisy({"first": 1, "second": 1.2})), plan=plan))
+
+
 @cache
 def studies() -> dict[str, AnalysedStudy]:
     """By name; made when the first test asks, as every worker collects every test."""
@@ -417,6 +429,8 @@ def studies() -> dict[str, AnalysedStudy]:
             )
         ),
         "two systems": two_systems(),
+        "one is taken over": taken_over(', failover = "cluster"', ""),
+        "both are taken over": taken_over(*[', failover = "cluster"'] * 2),
         "equal copies": copied("count = 2, synchronous = true", "synchronous = true, count = 2"),
         "unequal copies": copied("count = 2, synchronous = true", "count = 1", "unequal_copies = true"),
         "elsewhere": analyse(inputs(elsewhere(noisy({"managed": 1, "other": 1.2})))),

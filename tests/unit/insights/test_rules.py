@@ -301,6 +301,13 @@ def test_split_machines_client_share_and_outliers() -> None:
         "Databases were compared at 2 levels of availability, as the study asks: one copy (single) and two copies, "
         "synchronous (pair). "
     )
+    (some,) = told("one is taken over", "failover")
+    assert some.kind == "warning"
+    assert str(some.text).startswith(
+        "What lets another server take over from one that fails differs in 2 ways: cluster (first) and nothing "
+        "(second). "
+    )
+    assert told("both are taken over", "failover") == []
     (unobserved,) = told("elsewhere", "unobserved")
     assert str(unobserved.text).startswith(
         "managed and other: the machine of the database was not observed in 12 trials."

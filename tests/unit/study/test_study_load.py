@@ -630,6 +630,14 @@ def test_replicas_fill_the_machines_that_masters_leave() -> None:
             load_study(placed(count), "s.toml", BENCHMARKS)
     with pytest.raises(StudyError, match='only `system = "valkey"` supports this'):
         load_study(placed(6).replace('"valkey"', '"postgres"'), "s.toml", BENCHMARKS)
+    taking_over = [placed(count).replace("replicas = 1", 'replicas = 1\nfailover = "cluster"') for count in (4, 6)]
+    with pytest.raises(
+        StudyError, match=r"takes 3 masters .* but there are 4 with 1: use at least 6 database machines"
+    ):
+        load_study(taking_over[0], "s.toml", BENCHMARKS)
+    assert load_study(taking_over[1], "s.toml", BENCHMARKS).configurations[0].database.failover == "cluster"
+    with pytest.raises(StudyError, match=r"database\.failover: a replica takes over .* with 0"):
+        load_study(taking_over[1].replace("replicas = 1\n", ""), "s.toml", BENCHMARKS)
 
 
 def test_which_standbys_a_commit_waits_for_follows_from_the_machines() -> None:

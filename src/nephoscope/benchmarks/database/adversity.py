@@ -26,7 +26,7 @@ from nephoscope.benchmarks.load.benchmark import CALIBRATION, RUN
 from nephoscope.benchmarks.load.metrics import load_row, rate
 from nephoscope.benchmarks.load.saturation import saturation
 from nephoscope.benchmarks.load.spec import ClosedPace, LoadSpec
-from nephoscope.databases.base import Endpoint
+from nephoscope.databases.base import Endpoint, HasFailover
 from nephoscope.model.errors import DatabaseFailed
 from nephoscope.model.extents import CLUSTER
 from nephoscope.model.frozen import Frozen, conflict
@@ -41,6 +41,7 @@ from nephoscope.model.records import (
     Metric,
     Observations,
     OperationEvidence,
+    VictimRule,
 )
 from nephoscope.model.subjects import DatabaseLoad, Subject
 from nephoscope.model.units import NANOSECONDS_PER_SECOND
@@ -51,6 +52,7 @@ MAXIMUM = "load-maximum"
 _OWN = ("pace", "rate_per_s", "ramp_s", "duration_s")
 """Parameters of `kv` that the phases give."""
 _ENDED = ("committed", "rolled_back_by_design")
+_VICTIMS = {"primary": "a primary", "replica": "a replica", "any": "any server"}
 _SPARE_S = 30.0
 """Beyond a fault, for a server to come back and to answer."""
 _JUDGED_ELSEWHERE = (contract.EXIT_RATE_NOT_KEPT, contract.EXIT_CONSISTENCY_BROKEN)
@@ -65,11 +67,19 @@ class AdversityParameters(Frozen):
         description="kill: all processes of the server at once, started again after `fault_s`. pause: stopped by a "
         "signal for `fault_s`. restart: ended in order and started again at once",
     )
+    victim: VictimRule = Field(
+        default="primary", description="which servers it may hit; of several, the trial's seed draws each time"
+    )
     repeats: int = Field(default=3, ge=1, le=100, description="how often it is inflicted in a trial")
     ramp_s: float = Field(default=5, ge=0, description="time under load before the first baseline, not measured")
     baseline_s: float = Field(default=10, ge=3, description="before each fault; it is compared with this")
     fault_s: float = Field(default=5, ge=0.1, le=3_600, description="how long it lasts")
     recovery_s: float = Field(default=15, ge=3, description="after each fault, before the next baseline")
+    rest: Literal["fixed", "until healthy"] = Field(
+        default="fixed",
+        description="until healthy: the next baseline begins once all copies are complete and clients have their rate "
+        "again; `recovery_s` is the most",
+    )
     rate_per_s: float | None = Field(
         default=None, gt=0, description="operations due per second; default: `load_percent`"
     )
@@ -99,19 +109,22 @@ class AdversityParameters(Frozen):
         return self
 
     @property
-    def cycle_s(self) -> float:
-        """A baseline, a fault, a recovery."""
-        return self.baseline_s + self.fault_s + self.recovery_s
-
-    @property
     def schedule(self) -> Schedule:
         """When faults are due."""
-        due_s = [self.ramp_s + self.baseline_s + number * self.cycle_s for number in range(self.repeats)]
-        return Schedule(self.fault, due_s, self.fault_s)
+        return Schedule(
+            kind=self.fault,
+            count=self.repeats,
+            first_s=self.ramp_s + self.baseline_s,
+            lasting_s=self.fault_s,
+            rest_s=self.recovery_s,
+            baseline_s=self.baseline_s,
+            until_healthy=self.rest == "until healthy",
+            victim=self.victim,
+        )
 
     def of_kv(self, rate_per_s: float) -> KvParameters:
         """Parameters of `kv` for the whole load."""
-        times = {"ramp_s": self.ramp_s, "duration_s": self.repeats * self.cycle_s}
+        times = {"ramp_s": self.ramp_s, "duration_s": self.schedule.end_s - self.ramp_s}
         return KvParameters.model_validate(
             {**self.parameters, **times, "pace": self.pace, "rate_per_s": self.rate_per_s or rate_per_s}
         )
@@ -154,6 +167,9 @@ QUANTITIES = (
               lambda one: one.slow_s),
     _quantity("time_to_usual_rate", "s", f"time to {USUAL:.0%} of the usual rate",
               "from the beginning of the fault to the first second with that rate", lambda one: one.usual_again_s),
+    _quantity("time_to_complete_copies", "s", "time until copies are complete",
+              "from the beginning of the fault until all servers are up and all copies have all data",
+              lambda one: one.until_complete_s),
     _quantity("throughput_during_share", "share", "throughput during the fault",
               "operations that ended while it lasted / usual rate", lambda one: one.during_share),
     _quantity("throughput_after_share", "share", "throughput after the fault",
@@ -232,7 +248,7 @@ class Adversity(Benchmark):
 
     @override
     async def prepare(self, site: Site, parameters: AdversityParameters) -> Endpoint | None:
-        victim_of(site)  # told before data is loaded
+        await victim_of(site, parameters.victim)  # told before data is loaded
         return await self._kv.prepare(site, parameters.of_kv(1))
 
     @override
@@ -246,6 +262,8 @@ class Adversity(Benchmark):
         try:
             await self._kv.driven(site, RUN, spec, of_kv, allowed=_JUDGED_ELSEWHERE, on_interval=clock.take)
             await inflicting  # a server may need longer to come back than the load lasts
+            if site.database is not None and isinstance(site.database, HasFailover):
+                await site.database.put_back(site.cluster)
         finally:
             inflicting.cancel()
             await asyncio.wait([inflicting])
@@ -320,10 +338,11 @@ class Adversity(Benchmark):
         given = f"{parameters.rate_per_s:,.15g} operations/s" if parameters.rate_per_s else (
             f"{parameters.load_percent:g} % of what a closed loop reached before"
         )  # fmt: skip
+        what = f"{counted(parameters.repeats, 'fault')} of kind {parameters.fault} on {_VICTIMS[parameters.victim]}"
         times = f"{parameters.baseline_s:g} s after the load began or the last recovery ended"
         return [
             f"Open loop, {parameters.pace}, {given}: response times are measured from the moment each was due.",
-            f"{counted(parameters.repeats, 'fault')} of kind {parameters.fault}, each {times}.",
+            f"{what}, each {times}.",
             self._kv.notes(of_kv)[1],
             "Every write is numbered and read again after the load.",
         ]

@@ -5,6 +5,8 @@ end with it, and the machine itself resumes a paused server.
 """
 
 import asyncio
+import math
+import random
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 
@@ -12,76 +14,125 @@ from pydantic import TypeAdapter, ValidationError
 
 from nephoscope.benchmarks.base import RawOutput, Site
 from nephoscope.benchmarks.faults.kinds import KINDS, STOPPED, Fault, Victim
+from nephoscope.benchmarks.faults.outages import USUAL
 from nephoscope.benchmarks.load.contract import Interval
-from nephoscope.databases.base import CanRestart
+from nephoscope.databases.base import CanRestart, HasFailover
 from nephoscope.machines.remote import Command
 from nephoscope.machines.shielded import to_its_end
 from nephoscope.model.errors import DatabaseFailed, InputError, NephoscopeError, OutputUnreadable
-from nephoscope.model.records import FaultKind, InflictedFault
+from nephoscope.model.records import FaultKind, InflictedFault, ServerRole, VictimRule
 from nephoscope.model.sentence import NO_SENTENCE, Sentence
 
 FAULTS = "faults.json"
 """Name of the raw file: those that were inflicted, in order of time."""
 _RECORDS = TypeAdapter(list[InflictedFault])
+LOOK_EVERY_S = 0.2
+"""Between two questions whether copies are complete."""
 _CLOCK = Command(["date", "+%s%3N"], timeout_s=60, pinned=False)
 
 
 @dataclass(frozen=True)
 class Schedule:
-    """When faults of one kind are due, in seconds since the load started."""
+    """Faults of one kind, one after another. Times are in seconds since the load started."""
 
     kind: FaultKind
-    due_s: Sequence[float]
+    count: int
+    first_s: float
     lasting_s: float
+    rest_s: float
+    """After each, before the next baseline; at most that, with `until_healthy`."""
+    baseline_s: float
+    until_healthy: bool = False
+    """A rest ends once copies are complete and clients have their rate."""
+    victim: VictimRule = "primary"
+
+    @property
+    def cycle_s(self) -> float:
+        """A baseline, a fault, a rest."""
+        return self.baseline_s + self.lasting_s + self.rest_s
+
+    @property
+    def end_s(self) -> float:
+        """When the last rest ends, at the latest."""
+        return self.first_s - self.baseline_s + self.count * self.cycle_s
 
 
 @dataclass
 class LoadClock:
-    """When the load started, by this process's clock, as its first interval tells."""
+    """When the load started, by this process's clock, as its first interval tells; and whether it keeps its pace."""
 
     now: Callable[[], float] = field(default_factory=lambda: asyncio.get_running_loop().time)
     begun: asyncio.Event = field(default_factory=asyncio.Event)
     origin_s: float = 0.0
+    kept_since_s: float | None = None
+    """Begin of the latest interval in which as much ended as was due."""
 
     def take(self, interval: Interval) -> None:
         """An interval that has just ended."""
         if not self.begun.is_set():
             self.origin_s = self.now() - interval.end_s
             self.begun.set()
+        ended, due = sum(interval.ended_per_100_ms), interval.offered or 0
+        if USUAL * due <= ended <= due / USUAL:
+            self.kept_since_s = interval.start_s
+
+    @property
+    def at_s(self) -> float:
+        """Seconds since the load started."""
+        return self.now() - self.origin_s
 
     async def until(self, at_s: float) -> None:
         """Waits for a moment of the load."""
         await self.begun.wait()
-        await asyncio.sleep(self.origin_s + at_s - self.now())
+        await asyncio.sleep(at_s - self.at_s)
 
 
-def victim_of(site: Site) -> Victim:
-    """The first server: a database's only one, its primary, or its first master.
+async def victim_of(site: Site, rule: VictimRule = "primary", number: int = 1) -> Victim:
+    """The server that a fault hits: one of those with the role, drawn by the trial's seed and the fault's number.
 
     Raises:
-        InputError: nephoscope has started none that it could start again.
+        InputError: nephoscope has started none with that role which it could start again.
+        ToolFailed, ToolTimedOut: a server does not tell its role.
     """
-    if site.database is None or not isinstance(site.database, CanRestart) or not site.database.servers(site.cluster):
+    database = site.database
+    if database is None or not isinstance(database, CanRestart) or not (servers := database.servers(site.cluster)):
         raise InputError(
             "a fault needs a server that nephoscope starts itself and can start again",
             hint="use a configuration whose `system` is postgres or valkey, without `dsn`",
         )
-    return Victim(site.database.servers(site.cluster)[0], site.database, site.cluster)
+    roles: Sequence[ServerRole] = ("primary",)
+    if isinstance(database, HasFailover):
+        roles = await database.roles(site.cluster)
+    found = [(server, role) for server, role in zip(servers, roles, strict=False) if rule in {role, "any"}]
+    if not found:
+        raise InputError(
+            f"the fault should hit a {rule}, but no server that nephoscope started is one",
+            hint="set `replicas` in `database`, or another `victim` in the benchmark's parameters",
+        )
+    drawn = random.Random(f"nephoscope/victim/{site.seed}/{number}").choice(found)  # noqa: S311 - to be repeated
+    return Victim(*drawn, database, site.cluster)
 
 
 async def inflict(site: Site, schedule: Schedule, clock: LoadClock) -> None:
-    """Inflicts every fault when it is due; leaves `FAULTS`.
+    """Inflicts every fault when it is due; leaves `FAULTS`. None is inflicted while a copy is incomplete.
 
     Raises:
         DatabaseFailed: a server did not come back.
         MachineLost: a machine went away.
     """
-    victim, found = victim_of(site), list[InflictedFault]()
-    for number, due_s in enumerate(schedule.due_s, 1):
+    found, due_s = list[InflictedFault](), schedule.first_s
+    for number in range(1, schedule.count + 1):
         await clock.until(due_s)
-        site.progress(f"fault {number} of {len(schedule.due_s)}: {schedule.kind} on {victim.server.machine.name}")
-        found.append(await _inflicted(site, schedule, victim))
+        victim = await victim_of(site, schedule.victim, number)
+        of = f"fault {number} of {schedule.count}"
+        site.progress(f"{of}: {schedule.kind} on {victim.server.machine.name}, a {victim.role}")
+        fault = await _inflicted(site, schedule, victim)
+        fault = await _rested(site, schedule, victim, fault, clock, due_s + schedule.lasting_s + schedule.rest_s)
+        found.append(fault)
         (site.raw_dir / FAULTS).write_bytes(_RECORDS.dump_json(found) + b"\n")
+        due_s = clock.at_s + schedule.baseline_s
+        if fault.complete_unix_ms is None or due_s + schedule.lasting_s > schedule.end_s:
+            return
 
 
 def inflicted(raw: RawOutput) -> list[InflictedFault]:
@@ -113,6 +164,8 @@ async def _inflicted(site: Site, schedule: Schedule, victim: Victim) -> Inflicte
     return InflictedFault(
         kind=schedule.kind,
         victim=victim.server.machine.name,
+        rule=schedule.victim,
+        role=victim.role,
         begin_unix_ms=begin_unix_ms,
         lifted_unix_ms=lifted_unix_ms,
         end_unix_ms=end_unix_ms,
@@ -120,6 +173,22 @@ async def _inflicted(site: Site, schedule: Schedule, victim: Victim) -> Inflicte
         undone=bool(after) and STOPPED not in after.values(),
         problem=problem,
     )
+
+
+async def _rested(
+    site: Site, schedule: Schedule, victim: Victim, fault: InflictedFault, clock: LoadClock, ends_s: float
+) -> InflictedFault:
+    """The fault with when copies were complete, once the rest after it is over."""
+    complete_unix_ms, complete_s = None, math.inf
+    while True:
+        if complete_unix_ms is None and await victim.is_complete():
+            complete_unix_ms, complete_s = await _unix_ms(site), clock.at_s
+        healthy = clock.kept_since_s is not None and clock.kept_since_s >= complete_s
+        if clock.at_s >= ends_s or (healthy and schedule.until_healthy):
+            break
+        await asyncio.sleep(min(LOOK_EVERY_S, max(0.0, ends_s - clock.at_s)))
+    rested_unix_ms = await _unix_ms(site)
+    return fault.model_copy(update={"complete_unix_ms": complete_unix_ms, "rested_unix_ms": rested_unix_ms})
 
 
 async def _confirmed(fault: Fault, victim: Victim, before: Mapping[int, str], lasting_s: float) -> bool:

@@ -12,9 +12,9 @@ from typing import ClassVar
 
 from typing_extensions import override
 
-from nephoscope.databases.base import CanRestart, Server
+from nephoscope.databases.base import CanRestart, HasFailover, Server
 from nephoscope.machines.remote import Command
-from nephoscope.model.records import FaultKind
+from nephoscope.model.records import FaultKind, ServerRole
 from nephoscope.providers.base import Cluster
 
 STOPPED = "T"
@@ -78,8 +78,15 @@ class Victim:
     """A server to be hurt."""
 
     server: Server
+    role: ServerRole
     database: CanRestart
     cluster: Cluster
+
+    async def is_complete(self) -> bool:
+        """Whether all servers are up and all copies complete; of a database without failover, whether the victim is."""
+        if isinstance(self.database, HasFailover):
+            return await self.database.is_complete(self.cluster)
+        return bool(await self.processes())
 
     async def act(self, action: str, argument: str = "-") -> str:
         """What the script prints.

@@ -36,12 +36,13 @@ class FaultedLoad:
         ends = [*(begin - self.baseline_s for begin in begins[1:]), *(one.end_s for one in self.output.intervals[-1:])]
         return tuple(
             Effect(
-                self.output,
-                begin,
-                self._load_s(fault.lifted_unix_ms),
-                self._load_s(fault.end_unix_ms),
-                end,
-                self.baseline_s,
+                output=self.output,
+                begin_s=begin,
+                lifted_s=self._load_s(fault.lifted_unix_ms),
+                undone_s=self._load_s(fault.end_unix_ms),
+                complete_s=self._known_s(fault.complete_unix_ms),
+                end_s=min(end, self._known_s(fault.rested_unix_ms) or end),
+                baseline_s=self.baseline_s,
             )
             for fault, begin, end in zip(self.faults, begins, ends, strict=False)  # without faults there are ends
         )
@@ -74,6 +75,9 @@ class FaultedLoad:
         )
         return replace(rest, finished=finished)
 
+    def _known_s(self, at_unix_ms: float | None) -> float | None:
+        return None if at_unix_ms is None else self._load_s(at_unix_ms)
+
     def _load_s(self, at_unix_ms: float) -> float:
         """Seconds since the load started."""
         first = self.output.intervals[0]
@@ -88,6 +92,7 @@ class Effect:
     begin_s: float
     lifted_s: float
     undone_s: float
+    complete_s: float | None
     end_s: float
     """Of what is looked at."""
     baseline_s: float
@@ -154,6 +159,11 @@ class Effect:
             if slow and usual_again:
                 return first * STEP_S
         return LowerBound(above=self.end_s - self.begin_s) if slow else 0.0
+
+    @property
+    def until_complete_s(self) -> float | None:
+        """From its begin until all servers were up and all copies complete; None: not known, or not in time."""
+        return None if self.complete_s is None else self.complete_s - self.begin_s
 
     @property
     def exempt_s(self) -> float:

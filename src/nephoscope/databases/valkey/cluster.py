@@ -5,7 +5,8 @@ from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
 
-from nephoscope.model.errors import DatabaseFailed
+from nephoscope.model.errors import DatabaseFailed, ToolFailed, ToolTimedOut
+from nephoscope.model.records import ServerRole
 
 SLOTS = 16_384
 """Number of slots into which a cluster divides its keys."""
@@ -15,11 +16,13 @@ JOIN_TIMEOUT_S = 120.0
 FOLLOW_TIMEOUT_S = 3600.0
 """For replicas that copy their master's data."""
 _LOOK_EVERY_S = 0.1
+_TAKES_OVER_S = 0.5
+"""For a replica to become master when it is asked to, before it is asked again."""
 
 
 @dataclass(frozen=True)
 class Member:
-    """A server that is up."""
+    """A server."""
 
     name: str
     """Of its machine."""
@@ -29,15 +32,48 @@ class Member:
     """Sends it one command, word by word."""
 
 
-def settings(bus_port: int) -> Mapping[str, str]:
+@dataclass(frozen=True)
+class Node:
+    """What one server says of another, or of itself."""
+
+    address: str
+    """`host:port`."""
+    bus_port: str
+    flags: Sequence[str]
+    is_connected: bool
+    has_slots: bool
+
+    @property
+    def role(self) -> ServerRole:
+        """A master that has lost its slots is about to copy the one that has them."""
+        return "primary" if "master" in self.flags and self.has_slots else "replica"
+
+
+def nodes_of(text: str) -> list[Node]:
+    """What a server answers to CLUSTER NODES."""
+    found = []
+    for line in text.splitlines():
+        _, address, flags, _, _, _, _, link, *slots = line.split()
+        at, _, bus = address.partition(",")[0].partition("@")
+        found.append(Node(at, bus, flags.split(","), link == "connected", bool(slots)))
+    return found
+
+
+DEFAULT_SETTINGS: Mapping[str, str] = {
+    "cluster-node-timeout": "15000",  # milliseconds: a master that is slow for a moment is not taken for dead
+}
+
+
+def settings(bus_port: int, *, failover: bool) -> Mapping[str, str]:
     """Of each server. Slots without a master must be an error, and never half an answer."""
     return {
         "cluster-enabled": "yes",
         "cluster-config-file": NODES_FILE,
         "cluster-port": str(bus_port),
         "cluster-require-full-coverage": "yes",
-        "cluster-node-timeout": "15000",  # a master that is slow for a moment is not taken for dead
-        "cluster-replica-no-failover": "yes",  # another master would be another cluster than the one measured before
+        # Without it, another master would be another cluster than the one measured before.
+        "cluster-replica-no-failover": "no" if failover else "yes",
+        **({"cluster-migration-barrier": "5"} if failover else {}),  # a master keeps the replicas that it was given
         "repl-diskless-sync-delay": "0",  # all replicas of a trial ask at once
     }
 
@@ -67,8 +103,8 @@ async def join(members: Sequence[Member], masters: int) -> None:
     for member, (first, last) in zip(members, parts(masters), strict=False):
         await member.ask("CLUSTER", "ADDSLOTSRANGE", str(first), str(last))
     for member in members[1:]:
-        bus = _bus_port(await member.ask("CLUSTER", "NODES"))
-        await members[0].ask("CLUSTER", "MEET", member.address, str(member.port), bus)
+        (itself,) = nodes_of(await member.ask("CLUSTER", "NODES"))
+        await members[0].ask("CLUSTER", "MEET", member.address, str(member.port), itself.bus_port)
     await wait_until_whole(members)
     for number, replica in enumerate(members[masters:]):
         identity = (await members[followed(masters, number)].ask("CLUSTER", "MYID")).strip()
@@ -126,6 +162,67 @@ async def wait_until_followed(members: Sequence[Member], masters: int) -> None:
         await asyncio.sleep(_LOOK_EVERY_S)
 
 
+async def roles(members: Sequence[Member]) -> list[ServerRole]:
+    """What each of them is now, as the first that answers says.
+
+    Raises:
+        ToolFailed, ToolTimedOut: none of them answers.
+    """
+    known = {node.address: node for node in await _known(members)}
+    addresses = [f"{member.address}:{member.port}" for member in members]
+    return [known[address].role if address in known else "replica" for address in addresses]
+
+
+async def is_complete(members: Sequence[Member], masters: int) -> bool:
+    """Whether every server is up and every master has all of its replicas, with its data."""
+    try:
+        known = await _known(members)
+        if any("fail" in flag or flag == "handshake" for node in known for flag in node.flags):
+            return False
+        now = [member for member, role in zip(members, await roles(members), strict=True) if role == "primary"]
+        if len(known) != len(members) or len(now) != masters:
+            return False
+        each = len(members) // masters - 1
+        said = [await member.ask("INFO", "replication") for member in now]
+    except (ToolFailed, ToolTimedOut):
+        return False
+    return all(_word("connected_slaves", text) == str(each) and text.count("state=online") == each for text in said)
+
+
+async def put_back(members: Sequence[Member], masters: int) -> None:
+    """Makes masters again of those that were masters first: each takes over from the replica that is master now.
+
+    Raises:
+        DatabaseFailed: they do not come together.
+    """
+    clock = asyncio.get_running_loop().time
+    until = clock() + FOLLOW_TIMEOUT_S
+    while clock() <= until:
+        if await is_complete(members, masters):
+            now = (await roles(members))[:masters]
+            if "replica" not in now:
+                await wait_until_followed(members, masters)
+                return
+            await members[now.index("replica")].ask("CLUSTER", "FAILOVER")
+        await asyncio.sleep(_TAKES_OVER_S)
+    raise DatabaseFailed(f"the servers did not get back the roles that they began with within {FOLLOW_TIMEOUT_S:.0f} s")
+
+
+async def _known(members: Sequence[Member]) -> list[Node]:
+    """What the first that answers says of all."""
+    for place, member in enumerate(members, 1):
+        try:
+            return nodes_of(await member.ask("CLUSTER", "NODES"))
+        except (ToolFailed, ToolTimedOut):
+            if place == len(members):
+                raise
+    return []
+
+
+def _word(name: str, info: str) -> str | None:
+    return dict(line.strip().partition(":")[::2] for line in info.splitlines()).get(name)
+
+
 async def _link(replica: Member, names: Mapping[str, str]) -> str:
     lines = (await replica.ask("INFO", "replication")).splitlines()
     said = dict(line.strip().partition(":")[::2] for line in lines)
@@ -140,12 +237,7 @@ async def _link(replica: Member, names: Mapping[str, str]) -> str:
 
 async def _state(member: Member) -> tuple[int, str]:
     """How many connected servers it knows, itself included, and what it says of the cluster."""
-    lines = (await member.ask("CLUSTER", "NODES")).splitlines()
+    known = nodes_of(await member.ask("CLUSTER", "NODES"))
     said = dict(line.strip().partition(":")[::2] for line in (await member.ask("CLUSTER", "INFO")).splitlines())
-    known = [line for line in lines if " connected" in line and "handshake" not in line]
-    return len(known), said.get("cluster_state", "no state")
-
-
-def _bus_port(nodes: str) -> str:
-    """Of the one server that knows nobody yet: `id host:port@bus,... flags`."""
-    return nodes.split("@", 1)[1].split(" ", 1)[0].split(",", 1)[0]
+    joined = [node for node in known if node.is_connected and "handshake" not in node.flags]
+    return len(joined), said.get("cluster_state", "no state")

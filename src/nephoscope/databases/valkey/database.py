@@ -24,6 +24,7 @@ from nephoscope.databases.base import (
     Database,
     Endpoint,
     HasCounters,
+    HasFailover,
     HasFixtures,
     HasPrograms,
     HasReplication,
@@ -40,6 +41,7 @@ from nephoscope.machines.loopback import in_url, listening
 from nephoscope.machines.remote import Background, Command, MachineHandle
 from nephoscope.model.bounded_json import load_json
 from nephoscope.model.errors import DatabaseFailed, InputError, OutputUnreadable, ToolFailed, ToolTimedOut
+from nephoscope.model.records import ServerRole
 from nephoscope.providers.base import Cluster
 from nephoscope.study.model import Database as DatabaseSettings
 from nephoscope.study.server_settings import require_settings
@@ -76,7 +78,15 @@ class _Server:
 
 
 class ValkeyDatabase(
-    Database, HasFixtures, CanRestart, HasUpkeep, HasPrograms, HasCounters, HasReplication, HasSettings
+    Database,
+    HasFixtures,
+    CanRestart,
+    HasFailover,
+    HasUpkeep,
+    HasPrograms,
+    HasCounters,
+    HasReplication,
+    HasSettings,
 ):
     """See the module's text. One instance serves one study."""
 
@@ -153,6 +163,24 @@ class ValkeyDatabase(
         await _stop(ended)
         await self._launch(cluster, ended.machine, ended.program, ended.endpoint, ended.log, again=True)
         running.insert(place, running.pop())
+
+    # HasFailover
+
+    @override
+    async def roles(self, cluster: Cluster) -> Sequence[ServerRole]:
+        members = self._members(cluster)
+        return await valkey_cluster.roles(members) if len(members) > 1 else ("primary",)
+
+    @override
+    async def is_complete(self, cluster: Cluster) -> bool:
+        members = self._members(cluster)
+        return len(members) == 1 or await valkey_cluster.is_complete(members, len(self._masters(cluster)))
+
+    @override
+    async def put_back(self, cluster: Cluster) -> None:
+        members = self._members(cluster)
+        if len(members) > 1:
+            await valkey_cluster.put_back(members, len(self._masters(cluster)))
 
     # HasReplication
 
@@ -287,10 +315,13 @@ class ValkeyDatabase(
         await execute(machine, "rm", "-rf", *(f"{folder}/{name}" for name in left))
         here = isinstance(machine.remote, LocalRemote)
         port, bus = _free_ports(machine.address) if here else (PORT, BUS_PORT)
+        defaults = {"maxclients": str(settings.connections + 100), **DEFAULT_SETTINGS}
         forced = {"port": str(port), "bind": machine.address, "dir": folder, "requirepass": password}
         if len(cluster.database) > 1:
-            forced |= {**valkey_cluster.settings(bus), "masterauth": password}
-        given = {"maxclients": str(settings.connections + 100), **DEFAULT_SETTINGS, **settings.settings, **forced}
+            failover = settings.failover is not None
+            forced |= {**valkey_cluster.settings(bus, failover=failover), "masterauth": password}
+            defaults |= valkey_cluster.DEFAULT_SETTINGS
+        given = {**defaults, **settings.settings, **forced}
         await write_secret(
             machine, f"{folder}/valkey.conf", "".join(f'{key} "{value}"\n' for key, value in given.items())
         )

@@ -8,6 +8,7 @@ import time
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -18,7 +19,7 @@ from nephoscope.benchmarks.load import output as load_output
 from nephoscope.databases.base import Server
 from nephoscope.databases.fake import FakeDatabase
 from nephoscope.model.errors import InputError
-from nephoscope.model.records import FaultKind
+from nephoscope.model.records import FaultKind, InflictedFault, ServerRole, VictimRule
 from nephoscope.providers.base import Cluster
 from tests.support.faulted_load import faulted
 from tests.support.site import raw_of, site_here
@@ -55,9 +56,8 @@ class Place:
     database: Sleepers
     beside: subprocess.Popen[bytes]
 
-    @property
-    def victim(self) -> Victim:
-        return victim_of(self.site)
+    async def victim(self) -> Victim:
+        return await victim_of(self.site)
 
 
 @pytest.fixture
@@ -85,7 +85,7 @@ async def until_running(victim: Victim) -> None:
 @pytest.mark.parametrize("kind", list(KINDS))
 def test_a_fault_hurts_its_server_alone_is_seen_and_undone(kind: FaultKind, place: Place) -> None:
     async def inflicted() -> None:
-        fault, victim = KINDS[kind], place.victim
+        fault, victim = KINDS[kind], await place.victim()
         before = await victim.processes()
         assert len(before) == 2
         assert not fault.happened(before, before), "nothing happened yet"
@@ -103,8 +103,9 @@ def test_a_fault_hurts_its_server_alone_is_seen_and_undone(kind: FaultKind, plac
 
 def test_a_machine_resumes_a_paused_server_by_itself(place: Place) -> None:
     async def paused() -> None:
-        await place.victim.act("pause", "0.5")
-        await until_running(place.victim)
+        victim = await place.victim()
+        await victim.act("pause", "0.5")
+        await until_running(victim)
 
     asyncio.run(paused())
 
@@ -119,7 +120,7 @@ from tests.support.site import site_here
 async def paused():
     folder = Path(sys.argv[1])
     site, _ = site_here(folder)
-    await victim_of(replace(site, database=Sleepers(folder / "server"))).act("pause", "1")
+    await (await victim_of(replace(site, database=Sleepers(folder / "server")))).act("pause", "1")
     os.kill(os.getpid(), 9)
 
 asyncio.run(paused())
@@ -131,18 +132,23 @@ def test_a_controller_that_is_killed_leaves_no_stopped_process(place: Place) -> 
         [sys.executable, "-c", _KILLED, str(place.database.folder.parent)], check=False, timeout=PATIENCE_S
     )
     assert ended.returncode == -signal.SIGKILL
-    asyncio.run(until_running(place.victim))
+
+    async def resumed() -> None:
+        await until_running(await place.victim())
+
+    asyncio.run(resumed())
 
 
 def test_a_load_that_ends_early_ends_the_fault(place: Place) -> None:
     async def cut_short() -> None:
-        task = asyncio.create_task(inflict(place.site, Schedule("pause", [0.0], 60.0), begun()))
+        victim = await place.victim()
+        task = asyncio.create_task(inflict(place.site, pauses(1, lasting_s=60.0), begun()))
         deadline = time.monotonic() + PATIENCE_S
-        while set((await place.victim.processes()).values()) != {STOPPED}:
+        while set((await victim.processes()).values()) != {STOPPED}:
             assert time.monotonic() < deadline
         task.cancel()
         await asyncio.wait([task])
-        assert STOPPED not in (await place.victim.processes()).values()
+        assert STOPPED not in (await victim.processes()).values()
 
     asyncio.run(cut_short())
 
@@ -157,19 +163,31 @@ def test_faults_are_noted_with_their_times_and_what_did_not_happen(
     place: Place, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     before_ms = time.time() * 1000 - 1
-    asyncio.run(inflict_at(place, [0.0, 0.2]))
-    first, second = inflicted(raw_of(place.site))
+    first, second = inflict_here(place.site, pauses(2))
     assert before_ms <= first.begin_unix_ms < first.lifted_unix_ms <= first.end_unix_ms <= second.begin_unix_ms
     assert first.lifted_unix_ms - first.begin_unix_ms >= 100
     assert all(one.confirmed and one.undone for one in (first, second))
     monkeypatch.setattr(type(KINDS["pause"]), "apply", not_at_all)
-    asyncio.run(inflict_at(place, [0.0]))
-    (nothing,) = inflicted(raw_of(place.site))
+    (nothing,) = inflict_here(place.site, pauses(1))
     assert (nothing.confirmed, nothing.undone) == (False, True)
 
 
-async def inflict_at(place: Place, due_s: list[float]) -> None:
-    await inflict(place.site, Schedule("pause", due_s, 0.1), begun())
+def pauses(count: int, **changes: Any) -> Schedule:
+    values = {"first_s": 0.0, "lasting_s": 0.1, "rest_s": PATIENCE_S, "baseline_s": 0.1, "until_healthy": True}
+    return Schedule(kind="pause", count=count, **{**values, **changes})
+
+
+def inflict_here(site: Site, schedule: Schedule) -> list[InflictedFault]:
+    async def all_of_it() -> None:
+        clock = begun()
+        task = asyncio.create_task(inflict(site, schedule, clock))
+        while not task.done():
+            clock.kept_since_s = clock.at_s
+            await asyncio.sleep(0.01)
+        await task
+
+    asyncio.run(all_of_it())
+    return inflicted(raw_of(site))
 
 
 async def not_at_all(fault: object, victim: Victim, duration_s: float) -> None:
@@ -181,4 +199,80 @@ async def not_at_all(fault: object, victim: Victim, duration_s: float) -> None:
 def test_a_server_that_nephoscope_did_not_start_is_left_alone(tmp_path: Path) -> None:
     site, _ = site_here(tmp_path)
     with pytest.raises(InputError, match="a server that nephoscope starts itself"):
-        victim_of(replace(site, database=FakeDatabase()))
+        asyncio.run(victim_of(replace(site, database=FakeDatabase())))
+
+
+class Copied(Sleepers):
+    """A primary and two replicas, whose copies are incomplete for the first looks after a fault."""
+
+    def __init__(self, folder: Path, looks: int = 0) -> None:
+        super().__init__(folder)
+        self.looks = looks
+        self.asked = 0
+
+    def servers(self, cluster: Cluster) -> Sequence[Server]:
+        (server,) = super().servers(cluster)
+        return [replace(server, ends_on=signal.Signals[f"SIG{name}"]) for name in ("TERM", "INT", "HUP")]
+
+    async def roles(self, cluster: Cluster) -> Sequence[ServerRole]:
+        assert cluster.database
+        return ("replica", "primary", "replica")
+
+    async def is_complete(self, cluster: Cluster) -> bool:
+        assert cluster.database
+        self.asked += 1
+        return self.asked % (self.looks + 1) == 0
+
+    async def put_back(self, cluster: Cluster) -> None:
+        assert cluster.database
+
+
+def test_a_victim_has_the_role_that_the_rule_names_and_the_seed_draws_it(place: Place) -> None:
+    site = replace(place.site, database=Copied(place.database.folder))
+
+    async def hit(rule: VictimRule, seed: int = 7) -> list[tuple[ServerRole, str]]:
+        victims = [await victim_of(replace(site, seed=seed), rule, number) for number in range(30)]
+        return [(victim.role, victim.server.ends_on.name) for victim in victims]
+
+    async def drawn() -> None:
+        assert set(await hit("primary")) == {("primary", "SIGINT")}
+        replicas = await hit("replica")
+        assert set(replicas) == {("replica", "SIGTERM"), ("replica", "SIGHUP")}
+        assert len(set(await hit("any"))) == 3
+        assert await hit("replica") == replicas, "the same trial hits the same servers"
+        assert await hit("replica", seed=8) != replicas
+        with pytest.raises(InputError, match="should hit a replica, but no server"):
+            await victim_of(place.site, "replica")
+
+    asyncio.run(drawn())
+
+
+def test_a_rest_lasts_until_copies_are_complete_and_clients_have_their_rate(place: Place) -> None:
+    site = replace(place.site, database=Copied(place.database.folder, looks=3))
+    first, second = inflict_here(site, pauses(2, victim="replica"))
+    for one in (first, second):
+        assert (one.rule, one.role) == ("replica", "replica")
+        assert one.complete_unix_ms is not None
+        assert one.rested_unix_ms is not None
+        assert one.end_unix_ms < one.complete_unix_ms <= one.rested_unix_ms < one.begin_unix_ms + 1000 * PATIENCE_S
+    assert second.begin_unix_ms >= (first.rested_unix_ms or 0) + 100, "a baseline later"
+
+
+def test_no_fault_is_inflicted_while_a_copy_is_incomplete(place: Place) -> None:
+    site = replace(place.site, database=Copied(place.database.folder, looks=1_000_000))
+    (alone,) = inflict_here(site, pauses(3, rest_s=0.5))
+    assert (alone.confirmed, alone.undone, alone.complete_unix_ms) == (True, True, None)
+
+
+def test_an_interval_in_which_less_or_more_ended_than_was_due_is_not_kept() -> None:
+    async def kept(ended: int, due: int) -> bool:
+        clock = LoadClock()
+        steps = [ended, *[0] * 9]
+        clock.take(load_output.read(faulted(2, [])).intervals[0].model_copy(
+            update={"ended_per_100_ms": steps, "offered": due}
+        ))  # fmt: skip
+        return clock.kept_since_s is not None
+
+    assert [asyncio.run(kept(ended, 100)) for ended in (0, 94, 95, 100, 105, 106)] == [
+        False, False, True, True, True, False
+    ]  # fmt: skip
