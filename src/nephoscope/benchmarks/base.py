@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import Any, Protocol
 
 from nephoscope.benchmarks.calibrations import OwnCalibrations
+from nephoscope.benchmarks.presets import Scaled
 from nephoscope.databases.base import Database, Endpoint
 from nephoscope.machines.remote import Command, Completed, MachineHandle
 from nephoscope.machines.tools import Tool
@@ -112,35 +113,20 @@ class Benchmark(ABC):
     and `run` must not undo their effects.
     """
 
-    @property
-    @abstractmethod
-    def name(self) -> str:
-        """Its name in a study's `uses`."""
-
-    @property
-    @abstractmethod
-    def version(self) -> int:
-        """Increase it when new numbers must not be compared with old ones; part of the trial's id."""
-
-    @property
-    @abstractmethod
-    def title(self) -> str:
-        """For people."""
-
-    @property
-    @abstractmethod
-    def subject(self) -> Subject:
-        """What it measures. Reports compare and rank by it; a database is started for each trial that drives one."""
-
-    @property
-    @abstractmethod
-    def extent(self) -> Extent:
-        """The part of a configuration that it measures: results are paid for with it, and plans create no more."""
-
-    @property
-    @abstractmethod
-    def parameters(self) -> type[Frozen]:
-        """Model of its parameters."""
+    name: str
+    """Its name in a study's `uses`."""
+    version: int
+    """Increase it when new numbers must not be compared with old ones; part of the trial's id."""
+    title: str
+    """For people."""
+    subject: Subject
+    """What it measures. Reports compare and rank by it; a database is started for each trial that drives one."""
+    extent: Extent
+    """The part of a configuration that it measures: results are paid for with it, and plans create no more."""
+    parameters: type[Frozen]
+    """Model of its parameters."""
+    tools: tuple[Tool, ...] = ()
+    """What must be installed on the first database machine, if that is all that it needs."""
 
     def as_run(self, parameters: Any, node_cpus: int) -> Any:  # noqa: ARG002 - for subclasses
         """The parameters with what the size of a machine decides written out; equal ones make one benchmark.
@@ -174,9 +160,9 @@ class Benchmark(ABC):
     def metrics(self, parameters: Any) -> tuple[Metric, ...]:
         """Everything `parse` may return, with units and directions."""
 
-    @abstractmethod
-    def needs(self, parameters: Any) -> Needs:
+    def needs(self, parameters: Any) -> Needs:  # noqa: ARG002 - for subclasses
         """Tools, disk and machines."""
+        return Needs(tools=self.tools)
 
     @abstractmethod
     def expected_duration_s(self, parameters: Any) -> float:
@@ -238,6 +224,6 @@ class Benchmark(ABC):
         """
         return Observations()
 
-    def notes(self, parameters: Any) -> list[str]:  # noqa: ARG002 - for subclasses
+    def notes(self, parameters: Any) -> list[str]:
         """Sentences for the report about these parameters, of what no number shows."""
-        return []
+        return parameters.notes() if isinstance(parameters, Scaled) else []

@@ -15,7 +15,7 @@ from nephoscope.machines.tools import Tool
 from nephoscope.model.errors import OutputUnreadable
 from nephoscope.model.extents import CLUSTER
 from nephoscope.model.frozen import Frozen
-from nephoscope.model.records import Direction, Measurement, Metric
+from nephoscope.model.records import Measurement, Metric
 from nephoscope.model.subjects import Subject
 
 PROGRAM = "fake-benchmark"
@@ -32,14 +32,8 @@ class FakeParameters(Frozen):
     database: bool = Field(default=False, description="also start the configuration's database")
 
 
-RATE = Metric(
-    name="rate",
-    unit="1/s",
-    direction=Direction.HIGHER,
-    title="fake operations per second",
-    clock="none: the number is computed",
-    headline=True,
-    per_cpu=True,
+RATE = Metric.higher(
+    "rate", "1/s", "fake operations per second", "none: the number is computed", headline=True, per_cpu=True
 )
 
 
@@ -89,7 +83,7 @@ class Fake(Benchmark):
             output = _Output.model_validate_json(raw.get("fake.stdout", b""))
         except ValidationError as error:
             raise OutputUnreadable(f"{PROGRAM} wrote something else: {error.errors()[0]['msg']}") from error
-        return [Measurement(metric=RATE.name, unit=RATE.unit, value=output.rate, role="database")]
+        return [RATE.measured(output.rate)]
 
 
 def fake_program(argv: Sequence[str], stdin: bytes) -> Answer:  # noqa: ARG001 - as every program of a fake machine

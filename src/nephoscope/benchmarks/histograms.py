@@ -124,11 +124,11 @@ def latencies(prefix: str, histogram: HdrHistogram) -> list[Measurement]:
     count = histogram.get_total_count()
     if count == 0:
         return []
-    found = [Measurement(metric=f"{prefix}_mean", unit="s", value=_seconds(mean_ns(histogram)), role="load")]
+    found = [Measurement.of(f"{prefix}_mean", "s", _seconds(mean_ns(histogram)), role="load")]
     for quantile in QUANTILES:
         if quantile.is_supported_by(count):
             value = value_ns(histogram, quantile)
-            found.append(Measurement(metric=f"{prefix}_{quantile.name}", unit="s", value=_seconds(value), role="load"))
+            found.append(Measurement.of(f"{prefix}_{quantile.name}", "s", _seconds(value), role="load"))
     return found
 
 

@@ -5,16 +5,19 @@ An edition provides defaults for what a study leaves out, as `benchmarks/databas
 and reports that `source` names; none of their code is used.
 """
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from types import MappingProxyType
 from typing import Any, ClassVar, Literal
 
 from pydantic import BeforeValidator, Field, model_validator
+from typing_extensions import override
 
+from nephoscope.benchmarks.declared import declared
 from nephoscope.model.frozen import Frozen
 
 Mode = Literal["fixed", "faithful"]
+EDITION = Field(default=None, description="a published method, see the table of editions")
 NOT_COMPARABLE = "not comparable with published numbers"
 AS_TUPLE = BeforeValidator(lambda given: tuple(given) if isinstance(given, list) else given)
 """A strict tuple takes no list once a preset was laid below what a study gives."""
@@ -54,6 +57,18 @@ def presets(*found: Preset) -> Presets:
     return MappingProxyType({preset.edition: preset for preset in found})
 
 
+def published(benchmark: str) -> Presets:
+    """The editions of a benchmark that `editions.toml` declares, beside this file."""
+    table = declared("editions.toml")
+    defects = {name: _defect(**row) for name, row in table["defects"].items()}
+    rows = [{**row, "defects": tuple(defects[name] for name in row.get("defects", ()))} for row in table[benchmark]]
+    return presets(*(Preset(**row) for row in rows))
+
+
+def _defect(text: str, faithful: Mapping[str, Any] | None = None, without: Iterable[str] = ()) -> Defect:
+    return Defect(text, {**(faithful or {}), **dict.fromkeys(without)})
+
+
 class Scaled(Frozen):
     """Parameters whose sizes and times are one knob."""
 
@@ -65,6 +80,11 @@ class Scaled(Frozen):
         """A size or a time times `scale`: whole, and not below what a tool needs, `minimum`."""
         return min(value, max(minimum, round(value * self.scale)))
 
+    def notes(self) -> list[str]:
+        """For the report: the scale; empty for the whole."""
+        words = scale_words(self.scale)
+        return [f"{words[0].upper()}{words[1:]}."] if self.scale < 1 else []
+
 
 class EditionParameters(Scaled):
     """Parameters of a benchmark with editions. A subclass names its own in `edition`."""
@@ -73,7 +93,7 @@ class EditionParameters(Scaled):
     free: ClassVar[frozenset[str]] = frozenset()
     """Parameters that no edition sets."""
 
-    edition: str | None = Field(default=None, description="a published method, see the table of editions")
+    edition: str | None = EDITION
     mode: Mode = Field(default="fixed", description="faithful: with the edition's known defects; fixed: without them")
 
     @model_validator(mode="before")
@@ -88,23 +108,16 @@ class EditionParameters(Scaled):
         """Differences from all editions that are not parameter values."""
         return []
 
+    @override
+    def notes(self) -> list[str]:
+        """For the report: which method, what differs from it, its known defects, its scale. Empty without any."""
+        preset = self.presets.get(self.edition or "")
+        return [*([_method(self, preset), *_defects(self, preset)] if preset else []), *super().notes()]
+
 
 def scale_words(scale: float) -> str:
     """`scaled to 5 % of the edition's times: not comparable with published numbers`."""
     return f"scaled to {100 * scale:g} % of the edition's times: {NOT_COMPARABLE}"
-
-
-def preset_notes(parameters: EditionParameters) -> list[str]:
-    """For the report: which method, what differs from it, its known defects, its scale. Empty without any."""
-    preset = parameters.presets.get(parameters.edition or "")
-    found = [_method(parameters, preset), *_defects(parameters, preset)] if preset else []
-    return found + scale_notes(parameters)
-
-
-def scale_notes(parameters: Scaled) -> list[str]:
-    """For the report: the scale; empty for the whole."""
-    words = scale_words(parameters.scale)
-    return [f"{words[0].upper()}{words[1:]}."] if parameters.scale < 1 else []
 
 
 def deviations(parameters: EditionParameters) -> list[str]:

@@ -37,7 +37,7 @@ def _benchmarks(modules: list[ModuleType]) -> Iterator[Benchmark]:
 
 
 def _is_complete(kind: type) -> TypeGuard[type[Benchmark]]:
-    return issubclass(kind, Benchmark) and not inspect.isabstract(kind)
+    return issubclass(kind, Benchmark) and not inspect.isabstract(kind) and "name" in vars(kind)
 
 
 def _rank(benchmark: Benchmark) -> tuple[int, str]:

@@ -5,8 +5,9 @@ Names follow the glossary (docs/concepts/glossary.md). Units are SI and come las
 """
 
 import re
+from collections.abc import Iterable, Mapping
 from enum import StrEnum
-from typing import Annotated, Any, Literal
+from typing import Annotated, Any, Literal, Self
 
 from pydantic import BeforeValidator, Field, ValidationInfo, field_validator
 
@@ -61,6 +62,10 @@ class Direction(StrEnum):
     LOWER = "lower"
 
 
+Role = Literal["database", "load"] | None
+"""Of the machine that a number is of."""
+
+
 class Metric(Frozen):
     """What a benchmark reports: a name, a unit (SI symbol or a counted thing per second) and a direction."""
 
@@ -80,10 +85,24 @@ class Metric(Frozen):
     def _read_old(cls, unit: str, fields: ValidationInfo) -> str:
         return unit_of_metric(fields.data.get("name", ""), unit)
 
+    @classmethod
+    def higher(cls, name: str, unit: str, title: str, clock: str = "", **more: bool) -> Self:
+        """One of which more is better; `more` may set `headline` and `per_cpu`."""
+        return cls(name=name, unit=unit, direction=Direction.HIGHER, title=title, clock=clock, **more)
+
+    @classmethod
+    def lower(cls, name: str, unit: str, title: str, clock: str = "", **more: bool) -> Self:
+        """One of which less is better; see `higher`."""
+        return cls(name=name, unit=unit, direction=Direction.LOWER, title=title, clock=clock, **more)
+
     @property
     def definition(self) -> tuple[str, str, Direction]:
         """What must be equal where values of one name are compared."""
         return self.clock, self.unit, self.direction
+
+    def measured(self, value: Bounded, at_s: float | None = None, role: Role = "database") -> "Measurement":
+        """A value of it: of a whole trial, or at a moment; or what the value is above."""
+        return Measurement.of(self.name, self.unit, value, role, at_s)
 
 
 class Measurement(Frozen):
@@ -92,7 +111,7 @@ class Measurement(Frozen):
     metric: str
     unit: str
     value: MeasuredValue
-    role: Literal["database", "load"] | None = None
+    role: Role = None
     at_s: Seconds | None = None
     bound: Bound | None = Field(
         default=None, description="'lower': the tool only says that it is above `value`; None: it is `value`"
@@ -104,13 +123,16 @@ class Measurement(Frozen):
         return unit_of_metric(fields.data.get("metric", ""), unit)
 
     @classmethod
-    def of(
-        cls, metric: str, unit: str, value: Bounded, role: Literal["database", "load"] | None = "database"
-    ) -> "Measurement":
-        """A number of a whole trial, or what it is above."""
+    def of(cls, metric: str, unit: str, value: Bounded, role: Role = "database", at_s: float | None = None) -> Self:
+        """A number of a whole trial, or at a moment; or what it is above."""
         if isinstance(value, LowerBound):
-            return cls(metric=metric, unit=unit, value=value.above, role=role, bound="lower")
-        return cls(metric=metric, unit=unit, value=value, role=role)
+            return cls(metric=metric, unit=unit, value=value.above, role=role, at_s=at_s, bound="lower")
+        return cls(metric=metric, unit=unit, value=value, role=role, at_s=at_s)
+
+
+def measured(metrics: Iterable[Metric], values: Mapping[str, Bounded | None]) -> list[Measurement]:
+    """The numbers of a whole trial by the names of their metrics, in the order of these; None: not known."""
+    return [metric.measured(value) for metric in metrics if (value := values.get(metric.name)) is not None]
 
 
 class VerdictKind(StrEnum):

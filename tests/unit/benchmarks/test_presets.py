@@ -7,7 +7,7 @@ import pytest
 from nephoscope.app.stages.planning import plan, read_study
 from nephoscope.benchmarks.base import Benchmark
 from nephoscope.benchmarks.cpu.stress_ng import StressNgParameters
-from nephoscope.benchmarks.presets import EditionParameters, Presets, deviations, preset_notes, scale_words
+from nephoscope.benchmarks.presets import EditionParameters, Presets, deviations, scale_words
 from nephoscope.benchmarks.registry import BENCHMARKS
 
 ROOT = Path(__file__).resolve().parents[3]
@@ -40,23 +40,23 @@ def test_faithful_keeps_the_defects_and_fixed_mends_them() -> None:
     assert StressNgParameters(edition="cr2018", mode="faithful").workers == 16
     assert (
         "Known defect, kept: always 16 workers"
-        in preset_notes(StressNgParameters(edition="cr2018", mode="faithful"))[1]
+        in StressNgParameters(edition="cr2018", mode="faithful").notes()[1]
     )
-    assert "Known defect, fixed: always 16 workers" in preset_notes(StressNgParameters(edition="cr2018"))[1]
+    assert "Known defect, fixed: always 16 workers" in StressNgParameters(edition="cr2018").notes()[1]
 
 
 def test_what_differs_is_told() -> None:
-    (method, *_) = preset_notes(StressNgParameters(edition="cr2018", duration_s=7, workers=3))
+    (method, *_) = StressNgParameters(edition="cr2018", duration_s=7, workers=3).notes()
     said = "cr2018 (fixed), with duration_s 7 instead of 60; workers 3 instead of cpus: not comparable with published"
     assert method == f"{said} numbers."
 
 
 def test_without_edition_and_scale_there_is_nothing_to_tell() -> None:
-    assert preset_notes(StressNgParameters()) == []
+    assert StressNgParameters().notes() == []
 
 
 def test_the_scale_is_told_and_is_no_deviation() -> None:
-    notes = preset_notes(StressNgParameters(edition="cr2020", scale=0.05))
+    notes = StressNgParameters(edition="cr2020", scale=0.05).notes()
     assert notes[0].startswith("cr2020 (fixed), as published")
     assert notes[-1] == "Scaled to 5 % of the edition's times: not comparable with published numbers."
     assert scale_words(0.125).startswith("scaled to 12.5 %")
@@ -74,7 +74,7 @@ def test_an_edition_says_where_it_comes_from_and_deviates_from_nothing(
     for mode in ("fixed", "faithful"):
         parameters = model.model_validate({"edition": edition, "mode": mode})
         assert deviations(parameters) == parameters.own_deviations()
-        assert preset_notes(parameters)[0].startswith(f"{edition} ({mode}), ")
+        assert parameters.notes()[0].startswith(f"{edition} ({mode}), ")
     assert model.presets[edition].source
 
 

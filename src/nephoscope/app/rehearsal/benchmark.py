@@ -4,7 +4,6 @@ import json
 import math
 import random
 from collections.abc import Awaitable, Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from typing import Any
 
 from pydantic import TypeAdapter, ValidationError
@@ -18,7 +17,6 @@ from nephoscope.machines.fake import Answer
 from nephoscope.machines.remote import Command
 from nephoscope.model.errors import OutputUnreadable
 from nephoscope.model.extents import Extent
-from nephoscope.model.frozen import Frozen
 from nephoscope.model.records import Direction, Measurement, Metric
 from nephoscope.model.subjects import DatabaseLoad, Subject
 from nephoscope.model.units import KIB, MIB
@@ -30,51 +28,22 @@ _OUTPUT = "rehearsal"
 _MEASUREMENTS = TypeAdapter(list[Measurement])
 
 
-@dataclass(frozen=True)
 class SimulatedBenchmark(Benchmark):
     """Replaces `real`: same name, version, parameters and metrics, but no tools, no data and no database load."""
 
-    real: Benchmark
-    load: Callable[[Cluster, int], Awaitable[None]]
-    """Takes the time that a data set of so many bytes takes to be there."""
-
-    @property
-    @override
-    def name(self) -> str:
-        return self.real.name
-
-    @property
-    @override
-    def version(self) -> int:
-        return self.real.version
+    def __init__(self, real: Benchmark, load: Callable[[Cluster, int], Awaitable[None]]) -> None:
+        """`load` takes the time that a data set of so many bytes takes to be there."""
+        self.real, self.load = real, load
+        self.name, self.version, self.title = real.name, real.version, real.title
+        self.subject, self.extent, self.parameters = real.subject, real.extent, real.parameters
 
     @override
     def version_of(self, parameters: Mapping[str, Any]) -> int:
         return self.real.version_of(parameters)
 
-    @property
-    @override
-    def title(self) -> str:
-        return self.real.title
-
-    @property
-    @override
-    def subject(self) -> Subject:
-        return self.real.subject
-
-    @property
-    @override
-    def parameters(self) -> type[Frozen]:
-        return self.real.parameters
-
     @override
     def subject_of(self, parameters: Any) -> Subject:
         return self.real.subject_of(parameters)
-
-    @property
-    @override
-    def extent(self) -> Extent:
-        return self.real.extent
 
     @override
     def extent_of(self, parameters: Any) -> Extent:
@@ -163,16 +132,16 @@ def measurements(benchmark: Benchmark, parameters: Any, machine: SimulatedMachin
         if level is None:
             continue
         if metric.name in _STATED:
-            yield Measurement(metric=metric.name, unit=metric.unit, value=level, role="database")
+            yield metric.measured(level)
             continue
         value = level * (of_trial if metric.direction is Direction.HIGHER else 1 / of_trial)
-        yield Measurement(metric=metric.name, unit=metric.unit, value=value, role="database")
+        yield metric.measured(value)
         spread = _SPREAD_OF_SECONDS.get(metric.name)
         for second in range(1, SECONDS + 1) if spread else ():
             each = value * math.exp(drawn.gauss(0, spread or 0))
             if metric.name == "throughput" and machine.has_network_credits:
                 each *= _BURST if second <= _BURST_SECONDS else _SUSTAINED
-            yield Measurement(metric=metric.name, unit=metric.unit, value=each, role="database", at_s=float(second))
+            yield metric.measured(each, float(second))
 
 
 def sent_bytes_per_s(benchmark: Benchmark, machine: SimulatedMachine) -> float:

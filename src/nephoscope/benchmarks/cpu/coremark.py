@@ -16,12 +16,12 @@ from typing_extensions import override
 
 from nephoscope.benchmarks.base import Needs, RawOutput, Site
 from nephoscope.benchmarks.cpu.stages import KINDS, Kind, Stage, StagedCpuBenchmark
-from nephoscope.benchmarks.presets import AS_TUPLE, Defect, EditionParameters, Preset, Presets, preset_notes, presets
+from nephoscope.benchmarks.presets import AS_TUPLE, EDITION, EditionParameters, Presets, published
 from nephoscope.databases.base import Endpoint
 from nephoscope.machines.remote import Command, MachineHandle
 from nephoscope.machines.tools import Tool
 from nephoscope.model.errors import EnvironmentProblem, OutputUnreadable, ToolFailed
-from nephoscope.model.records import Direction, Metric
+from nephoscope.model.records import Metric
 from nephoscope.model.words import counted
 from nephoscope.parsers.coremark import CoreMark as CoreMarkRun
 from nephoscope.parsers.coremark import parse_coremark
@@ -62,30 +62,15 @@ _PUBLISHED = frozenset(
 """EEMBC's core files as md5sum prints them, in each state that it published with such a list: 2022, 2020, 2019."""
 _CORE_FILES = sorted({line.partition("  ")[2] for line in _PUBLISHED})
 _SUMS = 'cd "$1" && shift && md5sum "$@"'
-_HEAD = Defect("CoreMark was cloned at the latest commit, which was not recorded; here it is recorded")
-
-
-def _preset(edition: str, where: str) -> Preset:
-    return Preset(
-        edition=edition,
-        source=f"{where}, cpu.sh: EEMBC's CoreMark by `make REBUILD=1 link`, and with `LFLAGS_END=-lpthread "
-        'XCFLAGS="-DMULTITHREAD=$(nproc) -DUSE_PTHREAD"`; the mean of ten runs of each, per vCPU = multi / CPUs',
-        parameters={"repeats": 10},
-        defects=(_HEAD,),
-    )
 
 
 class CoreMarkParameters(EditionParameters):
     """Where CoreMark comes from, and how often it runs. An edition fills in what is not given."""
 
-    presets: ClassVar[Presets] = presets(
-        _preset("cr2021", "cloud-report v2021.1.0"), _preset("cr2022", "cloud-report HEAD")
-    )
+    presets: ClassVar[Presets] = published("coremark")
     free: ClassVar[frozenset[str]] = frozenset({"checkout", "repository"})
 
-    edition: Literal["cr2021", "cr2022"] | None = Field(
-        default=None, description="a published method, see the table of editions"
-    )
+    edition: Literal["cr2021", "cr2022"] | None = EDITION
     checkout: Annotated[str, StringConstraints(pattern=r"^/")] | None = Field(
         default=None,
         description="folder on the machine with a complete checkout of EEMBC's CoreMark; default: clone the repository",
@@ -121,20 +106,16 @@ class CoreMark(StagedCpuBenchmark):
     @override
     def stage_metrics(self, stage: Stage, parameters: CoreMarkParameters) -> list[Metric]:
         """Iterations a second (headline), and with several runs how far they lie apart."""
-        rate = Metric(
-            name=_rate_metric(stage.kind),
-            unit="1/s",
-            direction=Direction.HIGHER,
-            title=f"CoreMark, {'one thread' if stage.kind == 'single' else 'all CPUs'}",
-            clock="iterations of all contexts / running time measured by CoreMark; mean of the runs",
+        rate = Metric.higher(
+            _rate_metric(stage.kind),
+            "1/s",
+            f"CoreMark, {'one thread' if stage.kind == 'single' else 'all CPUs'}",
+            "iterations of all contexts / running time measured by CoreMark; mean of the runs",
             headline=True,
             per_cpu=stage.kind == "multi",
         )
-        spread = Metric(
-            name=_spread_metric(stage.kind),
-            unit="1",
-            direction=Direction.LOWER,
-            title=f"CoreMark, {stage.kind}: standard deviation / mean of the runs of a trial",
+        spread = Metric.lower(
+            _spread_metric(stage.kind), "1", f"CoreMark, {stage.kind}: standard deviation / mean of the runs of a trial"
         )
         return [rate, spread] if len(parameters.runs) > 1 else [rate]
 
@@ -220,7 +201,7 @@ class CoreMark(StagedCpuBenchmark):
     @override
     def notes(self, parameters: CoreMarkParameters) -> list[str]:
         return [
-            *preset_notes(parameters),
+            *parameters.notes(),
             "Built with the machine's own cc and EEMBC's flags (-O2); for versions, see Methods.",
         ]
 

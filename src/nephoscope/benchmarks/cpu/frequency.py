@@ -17,7 +17,7 @@ from nephoscope.benchmarks.beside import beside
 from nephoscope.machines.remote import Command
 from nephoscope.model.bounded_json import load_json
 from nephoscope.model.errors import OutputUnreadable, TrialFailure
-from nephoscope.model.records import Direction, Measurement, Metric
+from nephoscope.model.records import Measurement, Metric
 
 _RAW = "cpu-frequency.jsonl"
 _FIRST_S = 0.5
@@ -30,13 +30,7 @@ _LOOK = (
 _CPUFREQ = re.compile(r"/cpu([0-9]{1,5})/cpufreq/scaling_cur_freq:([0-9]{1,9})$", re.MULTILINE)
 _CPUINFO = re.compile(r"^processor\s*:\s*([0-9]{1,5})\ncpu MHz\s*:\s*([0-9]{1,6}(?:\.[0-9]{1,6})?)$", re.MULTILINE)
 FREQUENCIES = tuple(
-    Metric(
-        name=name,
-        unit="Hz",
-        direction=Direction.HIGHER,
-        title=title,
-        clock="cpufreq, or else /proc/cpuinfo, for the CPUs of the affinity mask, every 30 s",
-    )
+    Metric.higher(name, "Hz", title, "cpufreq, or else /proc/cpuinfo, for the CPUs of the affinity mask, every 30 s")
     for name, title in (("cpu_frequency", "CPU frequency, mean"), ("cpu_frequency_min", "CPU frequency, lowest"))
 )
 
@@ -85,12 +79,9 @@ def frequencies(raw: RawOutput) -> list[Measurement]:
     mean, lowest = FREQUENCIES
     every = [one for _, hertz in seen for one in hertz]
     return [
-        Measurement(metric=mean.name, unit=mean.unit, value=fmean(every), role="database"),
-        Measurement(metric=lowest.name, unit=lowest.unit, value=min(every), role="database"),
-        *(
-            Measurement(metric=mean.name, unit=mean.unit, value=fmean(hertz), role="database", at_s=at_s)
-            for at_s, hertz in seen
-        ),
+        mean.measured(fmean(every)),
+        lowest.measured(min(every)),
+        *(mean.measured(fmean(hertz), at_s) for at_s, hertz in seen),
     ]
 
 

@@ -9,14 +9,14 @@ from typing import Literal
 from pydantic import Field, ValidationError
 from typing_extensions import override
 
-from nephoscope.benchmarks.base import Needs, RawOutput, Site
+from nephoscope.benchmarks.base import RawOutput, Site
 from nephoscope.benchmarks.cpu.stages import KINDS, Kind, Stage, StagedCpuBenchmark
-from nephoscope.benchmarks.presets import Scaled, scale_notes
+from nephoscope.benchmarks.presets import Scaled
 from nephoscope.machines.remote import Command
 from nephoscope.machines.tools import LOAD
 from nephoscope.model.errors import OutputUnreadable
 from nephoscope.model.frozen import Frozen
-from nephoscope.model.records import CpuPhase, Direction, Metric, Observations
+from nephoscope.model.records import CpuPhase, Metric, Observations
 
 LABEL = "CoreMark-like kernel (Rust port), not an EEMBC score"
 _GRACE_S = 60.0
@@ -58,28 +58,22 @@ class CpuKernel(StagedCpuBenchmark):
     version = 1
     title = LABEL
     parameters = CpuKernelParameters
+    tools = (LOAD,)
 
     @override
     def stage_metrics(self, stage: Stage, parameters: CpuKernelParameters) -> list[Metric]:
         """Iterations a second."""
         del parameters
         return [
-            Metric(
-                name=_metric(stage.kind),
-                unit="1/s",
-                direction=Direction.HIGHER,
-                title=f"CoreMark-like kernel, {'one thread' if stage.kind == 'single' else 'all CPUs'}",
-                clock="iterations of all threads / time from their common start until the last one ends",
+            Metric.higher(
+                _metric(stage.kind),
+                "1/s",
+                f"CoreMark-like kernel, {'one thread' if stage.kind == 'single' else 'all CPUs'}",
+                "iterations of all threads / time from their common start until the last one ends",
                 headline=True,
                 per_cpu=stage.kind == "multi",
             )
         ]
-
-    @override
-    def needs(self, parameters: CpuKernelParameters) -> Needs:
-        """The load generator, which carries it."""
-        del parameters
-        return Needs(tools=(LOAD,))
 
     @override
     def expected_duration_s(self, parameters: CpuKernelParameters) -> float:
@@ -120,7 +114,7 @@ class CpuKernel(StagedCpuBenchmark):
 
     @override
     def notes(self, parameters: CpuKernelParameters) -> list[str]:
-        return [f"{LABEL}: compare it only with itself.", *scale_notes(parameters)]
+        return [f"{LABEL}: compare it only with itself.", *parameters.notes()]
 
 
 def _metric(kind: Kind) -> str:

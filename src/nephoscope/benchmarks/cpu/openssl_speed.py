@@ -11,13 +11,13 @@ from typing import Annotated, Literal
 from pydantic import Field
 from typing_extensions import override
 
-from nephoscope.benchmarks.base import Needs, RawOutput, Site
+from nephoscope.benchmarks.base import RawOutput, Site
 from nephoscope.benchmarks.cpu.stages import KINDS, Kind, Stage, StagedCpuBenchmark
-from nephoscope.benchmarks.presets import AS_TUPLE, Scaled, scale_notes
+from nephoscope.benchmarks.presets import AS_TUPLE, Scaled
 from nephoscope.machines.remote import Command
 from nephoscope.machines.tools import Tool
 from nephoscope.model.errors import OutputUnreadable
-from nephoscope.model.records import Direction, Metric
+from nephoscope.model.records import Metric
 from nephoscope.parsers.text import DECIMAL, INTEGER, whole_lines
 
 _OPENSSL = Tool("openssl", "openssl", version_argv=("version",))
@@ -62,6 +62,7 @@ class OpensslSpeed(StagedCpuBenchmark):
     version = 1
     title = "CPU throughput of encryption (openssl speed)"
     parameters = OpensslSpeedParameters
+    tools = (_OPENSSL,)
 
     @override
     def stages(self, parameters: OpensslSpeedParameters) -> list[Stage]:
@@ -73,23 +74,16 @@ class OpensslSpeed(StagedCpuBenchmark):
         """A rate for each block size; blocks of 16 KiB are the headline."""
         workers = "one process" if stage.kind == "single" else "one process per CPU"
         return [
-            Metric(
-                name=_metric(stage, block),
-                unit="B/s",
-                direction=Direction.HIGHER,
-                title=f"OpenSSL {stage.program}, blocks of {block} bytes, {workers}",
-                clock="bytes that each process worked on / its real time, summed over the processes",
+            Metric.higher(
+                _metric(stage, block),
+                "B/s",
+                f"OpenSSL {stage.program}, blocks of {block} bytes, {workers}",
+                "bytes that each process worked on / its real time, summed over the processes",
                 headline=block == _HEADLINE_BYTES,
                 per_cpu=stage.kind == "multi",
             )
             for block in _BLOCKS_BYTES
         ]
-
-    @override
-    def needs(self, parameters: OpensslSpeedParameters) -> Needs:
-        """The program alone."""
-        del parameters
-        return Needs(tools=(_OPENSSL,))
 
     @override
     def expected_duration_s(self, parameters: OpensslSpeedParameters) -> float:
@@ -119,7 +113,7 @@ class OpensslSpeed(StagedCpuBenchmark):
 
     @override
     def notes(self, parameters: OpensslSpeedParameters) -> list[str]:
-        return ["Compare rates of the same version of OpenSSL only.", *scale_notes(parameters)]
+        return ["Compare rates of the same version of OpenSSL only.", *parameters.notes()]
 
 
 def _metric(stage: Stage, block_bytes: int) -> str:

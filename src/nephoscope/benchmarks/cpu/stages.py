@@ -10,7 +10,7 @@ from typing_extensions import override
 from nephoscope.benchmarks.base import Benchmark, RawOutput, Site
 from nephoscope.benchmarks.cpu.frequency import FREQUENCIES, frequencies, frequency_watched
 from nephoscope.model.extents import ONE_MACHINE
-from nephoscope.model.records import Measurement, Metric
+from nephoscope.model.records import Measurement, Metric, measured
 from nephoscope.model.subjects import Subject
 
 Kind = Literal["single", "multi"]
@@ -83,11 +83,7 @@ class StagedCpuBenchmark(Benchmark):
         Raises:
             OutputUnreadable: the output of a stage is missing or damaged, or it is of something else.
         """
-        found = []
+        found: list[Measurement] = []
         for stage in self.stages(parameters):
-            units = {metric.name: metric.unit for metric in self.stage_metrics(stage, parameters)}
-            values = self.stage_values(raw, stage, parameters)
-            found += [
-                Measurement(metric=name, unit=unit, value=values[name], role="database") for name, unit in units.items()
-            ]
+            found += measured(self.stage_metrics(stage, parameters), self.stage_values(raw, stage, parameters))
         return found + frequencies(raw)

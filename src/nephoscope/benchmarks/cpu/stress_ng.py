@@ -11,47 +11,28 @@ from typing import Annotated, ClassVar, Literal
 from pydantic import Field
 from typing_extensions import override
 
-from nephoscope.benchmarks.base import Benchmark, Needs, RawOutput, Site
+from nephoscope.benchmarks.base import Benchmark, RawOutput, Site
 from nephoscope.benchmarks.cpu.frequency import FREQUENCIES, frequencies, frequency_watched
-from nephoscope.benchmarks.presets import Defect, EditionParameters, Preset, Presets, preset_notes, presets
+from nephoscope.benchmarks.presets import EDITION, EditionParameters, Presets, published
 from nephoscope.machines.remote import Command, MachineHandle
 from nephoscope.machines.tools import Tool
 from nephoscope.model.errors import OutputUnreadable
 from nephoscope.model.extents import ONE_MACHINE
-from nephoscope.model.records import CpuPhase, Direction, Measurement, Metric, Observations
+from nephoscope.model.records import CpuPhase, Measurement, Metric, Observations, measured
 from nephoscope.model.subjects import Subject
 from nephoscope.parsers.stress_ng_yaml import StressNgMetrics, parse_stress_ng_yaml
 
 _STRESS_NG = Tool("stress-ng", "stress-ng")
 _GRACE_S = 30.0
 _MIN_SHARE_OF_DURATION = 0.9
-_SIXTEEN = Defect("always 16 workers; every machine type of that edition had 16 vCPU", {"workers": 16})
 
 
 class StressNgParameters(EditionParameters):
     """What stress-ng runs. An edition fills in what is not given."""
 
-    presets: ClassVar[Presets] = presets(
-        Preset(
-            edition="cr2018",
-            source="Cloud Report 2018: `stress-ng --metrics-brief --cpu 16 -t 1m`, five times",
-            parameters={"stressor": "cpu", "duration_s": 60, "repeats": 5},
-            defects=(_SIXTEEN,),
-        ),
-        Preset(
-            edition="cr2020",
-            source="cloud-report at 0044465: `stress-ng --metrics-brief --matrix=16 --timeout=1m`",
-            parameters={"stressor": "matrix", "duration_s": 60},
-            defects=(
-                _SIXTEEN,
-                Defect("until 2019-11-22 the stressor was `cpu`, and the parser of that time never knew `matrix`"),
-            ),
-        ),
-    )
+    presets: ClassVar[Presets] = published("stress-ng")
 
-    edition: Literal["cr2018", "cr2020"] | None = Field(
-        default=None, description="a published method, see the table of editions"
-    )
+    edition: Literal["cr2018", "cr2020"] | None = EDITION
     stressor: Literal["matrix", "cpu"] = "matrix"
     method: str | None = Field(
         default=None,
@@ -91,50 +72,35 @@ class StressNg(Benchmark):
     resumable = True
     title = "CPU throughput (stress-ng)"
     parameters = StressNgParameters
+    tools = (_STRESS_NG,)
 
     @override
     def metrics(self, parameters: StressNgParameters) -> tuple[Metric, ...]:
         """Both rates: where they part, something else had the CPUs."""
-        higher, unit = Direction.HIGHER, "bogo-ops/s"
         return (
-            Metric(
-                name="bogo_ops_per_s",
-                unit=unit,
-                direction=higher,
-                title=_title(parameters.stressor, parameters.method),
-                clock="operations of all workers / real time",
+            Metric.higher(
+                "bogo_ops_per_s",
+                "bogo-ops/s",
+                _title(parameters.stressor, parameters.method),
+                "operations of all workers / real time",
                 headline=True,
                 per_cpu=True,
             ),
-            Metric(
-                name="bogo_ops_per_s_cpu_time",
-                unit=unit,
-                direction=higher,
-                title="Bogo operations by CPU time",
-                clock="operations of all workers / their user + system time",
+            Metric.higher(
+                "bogo_ops_per_s_cpu_time",
+                "bogo-ops/s",
+                "Bogo operations by CPU time",
+                "operations of all workers / their user + system time",
             ),
-            Metric(
-                name="cpu_usage_per_instance",
-                unit="1",
-                direction=higher,
-                title="CPU time per worker as a share of real time",
-                clock="user + system time / real time / workers",
+            Metric.higher(
+                "cpu_usage_per_instance",
+                "1",
+                "CPU time per worker as a share of real time",
+                "user + system time / real time / workers",
             ),
-            Metric(
-                name="cpus_effective",
-                unit="CPUs",
-                direction=higher,
-                title="CPUs in use",
-                clock="user + system time of all workers / real time",
-            ),
+            Metric.higher("cpus_effective", "CPUs", "CPUs in use", "user + system time of all workers / real time"),
             *FREQUENCIES,
         )
-
-    @override
-    def needs(self, parameters: StressNgParameters) -> Needs:
-        """The program alone."""
-        del parameters
-        return Needs(tools=(_STRESS_NG,))
 
     @override
     def expected_duration_s(self, parameters: StressNgParameters) -> float:
@@ -176,16 +142,8 @@ class StressNg(Benchmark):
             OutputUnreadable: no file, no YAML, another stressor, another version's fields, or an early end.
         """
         runs = [_values(raw, name, parameters) for name in _runs(parameters)]
-        return [
-            Measurement(
-                metric=metric.name,
-                unit=metric.unit,
-                value=fmean(values[metric.name] for values in runs),
-                role="database",
-            )
-            for metric in self.metrics(parameters)
-            if metric.name in runs[0]
-        ] + frequencies(raw)
+        means = {name: fmean(values[name] for values in runs) for name in runs[0]}
+        return measured(self.metrics(parameters), means) + frequencies(raw)
 
     @override
     def observations(self, raw: RawOutput, parameters: StressNgParameters) -> Observations:
@@ -196,10 +154,6 @@ class StressNg(Benchmark):
         """
         phases = [_phase(_row(raw, name), parameters) for name in _runs(parameters)]
         return Observations(cpu_phases=[phase for phase in phases if phase is not None])
-
-    @override
-    def notes(self, parameters: StressNgParameters) -> list[str]:
-        return preset_notes(parameters)
 
 
 def _runs(parameters: StressNgParameters) -> list[str]:

@@ -27,14 +27,16 @@ from nephoscope.benchmarks.database.tpcc_rules import (
     SPEC,
     requirements,
 )
+from nephoscope.benchmarks.declared import declared_metrics
 from nephoscope.benchmarks.load import output as load_output
 from nephoscope.benchmarks.load import spec as load_spec
 from nephoscope.benchmarks.load.benchmark import LoadBenchmark
 from nephoscope.benchmarks.load.metrics import generator_metrics, latency_metrics, rate
 from nephoscope.benchmarks.load.parameters import RunParameters
+from nephoscope.benchmarks.presets import EDITION
 from nephoscope.model.errors import OutputUnreadable
 from nephoscope.model.frozen import conflict
-from nephoscope.model.records import Direction, Measurement, Metric, Requirement
+from nephoscope.model.records import Measurement, Metric, Requirement
 from nephoscope.model.units import MIB, SECONDS_PER_MINUTE
 
 OPERATIONS = ("new_order", "payment", "order_status", "delivery", "stock_level")
@@ -48,7 +50,7 @@ PUBLISHED_WAREHOUSE = "80 MB before replication by CockroachDB's overview: 11.2 
 class TpccParameters(RunParameters):
     """Parameters of `tpcc`. An edition provides defaults; explicit values win and are reported as deviations."""
 
-    edition: EditionName | None = Field(default=None, description="a published method, see the table of editions")
+    edition: EditionName | None = EDITION
     warehouses: int = Field(default=10, ge=1, le=1_000_000, description="loaded")
     active_warehouses: int | None = Field(default=None, ge=1, description="how many of them are used; default: all")
     active_warehouses_per_cpu: int | None = Field(
@@ -99,51 +101,31 @@ class TpccParameters(RunParameters):
 _NEW_ORDERS_CLOCK = (
     "New-Orders that ended in the measurement interval (1 % rolled back by design count, clause 5.5.1) / minutes"
 )
-TRANSACTIONS = Metric(
-    name="transactions_per_s",
-    unit="1/s",
-    direction=Direction.HIGHER,
-    title="transactions of all five kinds per second",
-    clock="transactions that ended in the measurement interval / its length; a deferred Delivery counts when queued",
-    per_cpu=True,
-)
-DEFERRED_IN_TIME = Metric(
-    name="deferred_within_80_s",
-    unit="%",
-    direction=Direction.HIGHER,
-    title="queued Deliveries completed within 80 s",
-    clock="share of all queued Deliveries, from queueing to the last byte read; clause 2.7.2.2 requires at least 90 %",
-)
-ROUND_TRIPS = Metric(
-    name="round_trips_per_transaction",
-    unit="1",
-    direction=Direction.LOWER,
-    title="round trips per transaction",
-    clock="counted by the load generator over ramp and measurement interval",
-)
+_METRICS = declared_metrics("tpcc")
+TRANSACTIONS = _METRICS["transactions_per_s"]
+DEFERRED_IN_TIME = _METRICS["deferred_within_80_s"]
+ROUND_TRIPS = _METRICS["round_trips_per_transaction"]
 
 
 def headline(parameters: TpccParameters) -> Metric:
     """`tpmc` with the waits of the specification; else New-Orders per minute, with what was done to the waits."""
     waits = "no wait times" if parameters.wait == "none" else f"wait times x {parameters.wait_factor:g}"
-    return Metric(
-        name="tpmc" if parameters.is_tpmc else "new_orders_per_minute",
-        unit="1/min",
-        direction=Direction.HIGHER,
-        title="TPC-C tpmC" if parameters.is_tpmc else f"TPC-C New-Orders per minute, {waits}",
-        clock=f"{_NEW_ORDERS_CLOCK}; profile {parameters.profile}; see also its round trips per transaction",
+    return Metric.higher(
+        "tpmc" if parameters.is_tpmc else "new_orders_per_minute",
+        "1/min",
+        "TPC-C tpmC" if parameters.is_tpmc else f"TPC-C New-Orders per minute, {waits}",
+        f"{_NEW_ORDERS_CLOCK}; profile {parameters.profile}; see also its round trips per transaction",
         headline=True,
         per_cpu=not parameters.is_tpmc,
     )
 
 
 def _efficiency(name: str, per_warehouse: float, why: str) -> Metric:
-    return Metric(
-        name=name,
-        unit="%",
-        direction=Direction.HIGHER,
-        title=f"efficiency, of {per_warehouse:g} tpmC per warehouse",
-        clock=f"100 x tpmC / ({per_warehouse:g} x active warehouses): {why}",
+    return Metric.higher(
+        name,
+        "%",
+        f"efficiency, of {per_warehouse:g} tpmC per warehouse",
+        f"100 x tpmC / ({per_warehouse:g} x active warehouses): {why}",
     )
 
 
@@ -243,22 +225,17 @@ class Tpcc(LoadBenchmark):
         found = first + rate(TRANSACTIONS, output, 1, *OPERATIONS)
         if parameters.is_tpmc:
             most = [(_active(output) * per_warehouse, metric) for per_warehouse, metric in EFFICIENCIES]
-            found += [
-                Measurement(metric=metric.name, unit=metric.unit, value=100 * first[0].value / tpmc, role="load")
-                for tpmc, metric in most
-            ]
+            found += [metric.measured(100 * first[0].value / tpmc, role="load") for tpmc, metric in most]
         ended = sum(row.all for row in output.finished.operations if row.operation != DEFERRED_OPERATION)
         if ended:
             value = output.finished.round_trips / ended
-            found.append(Measurement(metric=ROUND_TRIPS.name, unit=ROUND_TRIPS.unit, value=value, role="load"))
+            found.append(ROUND_TRIPS.measured(value, role="load"))
         # Of several load machines, each has a line, `.shard_I` behind its name.
         lines = [line for line in output.finished.audit if line.name.split(".")[0] == DEFERRED_IN_TIME.name]
         queued = sum(line.draws for line in lines)
         if queued:
             value = 100 * sum(line.observed * line.draws for line in lines) / queued
-            found.append(
-                Measurement(metric=DEFERRED_IN_TIME.name, unit=DEFERRED_IN_TIME.unit, value=value, role="load")
-            )
+            found.append(DEFERRED_IN_TIME.measured(value, role="load"))
         return found
 
     @override

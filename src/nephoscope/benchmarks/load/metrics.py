@@ -2,40 +2,18 @@
 
 from functools import cache
 
+from nephoscope.benchmarks.declared import declared_metrics
 from nephoscope.benchmarks.load import output as load_output
 from nephoscope.benchmarks.load.saturation import PACING_ERROR, THREAD_CPU
 from nephoscope.benchmarks.load.server_costs import SERVER_COSTS
 from nephoscope.benchmarks.load.steadiness import STEADINESS
-from nephoscope.model.records import Direction, Measurement, Metric
+from nephoscope.model.records import Measurement, Metric
 
-CLIENT_CPU = Metric(
-    name="client_cpu",
-    unit="CPU",
-    direction=Direction.LOWER,
-    title="CPUs the load generator kept busy",
-    clock="user + system time of nephoscope-load / measurement interval",
-)
-CLIENT_CPU_PER_OPERATION = Metric(
-    name="client_cpu_per_operation",
-    unit="s",
-    direction=Direction.LOWER,
-    title="client CPU time per operation",
-    clock="user + system time of nephoscope-load / completed operations",
-)
-RETRIES = Metric(
-    name="retries_per_operation",
-    unit="1",
-    direction=Direction.LOWER,
-    title="retries per operation",
-    clock="attempts that the server asked to repeat (40001, 40P01) / completed operations",
-)
-OFFERED = Metric(
-    name="offered_per_s",
-    unit="1/s",
-    direction=Direction.HIGHER,
-    title="operations offered per second",
-    clock="arrivals due in the measurement interval / its length; open loop only",
-)
+_METRICS = declared_metrics("load")
+CLIENT_CPU = _METRICS["client_cpu"]
+CLIENT_CPU_PER_OPERATION = _METRICS["client_cpu_per_operation"]
+RETRIES = _METRICS["retries_per_operation"]
+OFFERED = _METRICS["offered_per_s"]
 
 
 def generator_metrics(*, paced: bool) -> tuple[Metric, ...]:
@@ -63,18 +41,12 @@ def latency_metrics(operation: str, *, paced: bool) -> tuple[Metric, ...]:
 
 
 def _latency(operation: str, words: str, clock_name: str, which: str, clock: str) -> Metric:
-    return Metric(
-        name=f"{operation}.{clock_name}_{which}",
-        unit="s",
-        direction=Direction.LOWER,
-        title=f"{words}: {clock_name} time, {which}",
-        clock=clock,
-    )
+    return Metric.lower(f"{operation}.{clock_name}_{which}", "s", f"{words}: {clock_name} time, {which}", clock)
 
 
 def load_row(metric: Metric, value: float, at_s: float | None = None) -> Measurement:
     """One number of the load generator."""
-    return Measurement(metric=metric.name, unit=metric.unit, value=value, role="load", at_s=at_s)
+    return metric.measured(value, at_s, role="load")
 
 
 def rate(metric: Metric, output: load_output.LoadOutput, factor: float, *operations: str) -> list[Measurement]:

@@ -10,17 +10,16 @@ from nephoscope.benchmarks.load import output as load_output
 from nephoscope.benchmarks.load import spec as load_spec
 from nephoscope.benchmarks.load.benchmark import LoadBenchmark
 from nephoscope.benchmarks.load.metrics import generator_metrics, latency_metrics, rate
-from nephoscope.model.records import Direction, Measurement, Metric
+from nephoscope.model.records import Measurement, Metric
 
 
 def ended_per_s(what: str, title: str | None = None) -> Metric:
     """The main rate of a workload, in what a person counts ('inserts')."""
-    return Metric(
-        name=f"{what}_per_s",
-        unit="1/s",
-        direction=Direction.HIGHER,
-        title=title or f"{what} per second",
-        clock=f"{what} that ended in the measurement interval / its length",
+    return Metric.higher(
+        f"{what}_per_s",
+        "1/s",
+        title or f"{what} per second",
+        f"{what} that ended in the measurement interval / its length",
         headline=True,
         per_cpu=True,
     )

@@ -5,13 +5,14 @@ from collections.abc import Iterable, Sequence
 
 from pydantic import ValidationError
 
+from nephoscope.benchmarks.declared import declared_metrics
 from nephoscope.benchmarks.histograms import Quantile, merged, value_ns
 from nephoscope.benchmarks.load.contract import Interval
 from nephoscope.benchmarks.load.output import LoadOutput
 from nephoscope.checks.generator import counts_against
 from nephoscope.checks.thresholds import WAKE_UP
 from nephoscope.model.errors import OutputUnreadable
-from nephoscope.model.records import Direction, Measurement, Metric, Saturation
+from nephoscope.model.records import Measurement, Metric, Saturation
 from nephoscope.model.units import NANOSECONDS_PER_SECOND
 
 THROTTLING_PERIODS_PER_S = 10
@@ -20,20 +21,9 @@ MIN_INTERVAL_S = 0.5
 """Of a shorter one (the last of a measurement) no share means much."""
 P99 = Quantile(0.99)
 
-THREAD_CPU = Metric(
-    name="generator_thread_cpu_share",
-    unit="share",
-    direction=Direction.LOWER,
-    title="busiest thread of the load generator",
-    clock="user + system time of one thread / wall time; for a trial, that of its busiest second",
-)
-PACING_ERROR = Metric(
-    name="generator_pacing_error_p99",
-    unit="s",
-    direction=Direction.LOWER,
-    title="lateness of the load generator, p99",
-    clock="from the moment an operation was due until it was taken, if a connection and a worker were free",
-)
+_METRICS = declared_metrics("load")
+THREAD_CPU = _METRICS["generator_thread_cpu_share"]
+PACING_ERROR = _METRICS["generator_pacing_error_p99"]
 
 
 def saturation(output: LoadOutput, calibration: LoadOutput | None) -> Saturation | None:
@@ -105,11 +95,7 @@ def saturation_measurements(output: LoadOutput) -> list[Measurement]:
 
 def _rows(metric: Metric, whole: float | None, series: Iterable[tuple[float, float | None]]) -> list[Measurement]:
     values = [(None, whole), *series]
-    return [
-        Measurement(metric=metric.name, unit=metric.unit, value=value, role="load", at_s=at_s)
-        for at_s, value in values
-        if value is not None
-    ]
+    return [metric.measured(value, at_s, role="load") for at_s, value in values if value is not None]
 
 
 def _long(intervals: Sequence[Interval]) -> Sequence[Interval]:

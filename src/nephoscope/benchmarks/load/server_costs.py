@@ -13,7 +13,7 @@ from math import fsum
 from typing import NamedTuple
 
 from nephoscope.benchmarks.base import Ended, stretches
-from nephoscope.model.records import Direction, Measurement, Metric
+from nephoscope.model.records import Measurement, Metric
 from nephoscope.model.units import MS_PER_SECOND
 
 Counters = Mapping[str, float]
@@ -50,12 +50,8 @@ def _costs(source: str, also: str, *rows: tuple[str, str, str, str]) -> tuple[Co
     return tuple(
         Cost(
             name + _ENDINGS.get(unit, ""),
-            Metric(
-                name=f"{source}_{name}_per_operation",
-                unit=unit,
-                direction=Direction.LOWER,
-                title=f"{title} per operation{also}",
-                clock=f"{clock} / operations ended",
+            Metric.lower(
+                f"{source}_{name}_per_operation", unit, f"{title} per operation{also}", f"{clock} / operations ended"
             ),
         )
         for name, unit, title, clock in rows
@@ -123,7 +119,7 @@ def measurements(
         values = [found.get(cost.counter) for found in each]
         if values and None not in values:
             value = fsum(one for one in values if one is not None)
-            yield Measurement(metric=cost.metric.name, unit=cost.metric.unit, value=value, role="database")
+            yield cost.metric.measured(value)
 
 
 def _per_operation(ended: Sequence[Ended], readings: Sequence[Reading]) -> Counters:

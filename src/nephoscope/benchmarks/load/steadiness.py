@@ -5,26 +5,16 @@ from itertools import groupby
 from statistics import median
 
 from nephoscope.benchmarks.base import STEP_S, Ended
-from nephoscope.model.records import Direction, Measurement, Metric
+from nephoscope.benchmarks.declared import declared_metrics
+from nephoscope.model.records import Measurement, Metric
 from nephoscope.model.units import MS_PER_SECOND
 
 _LEAST_PARTS = 3
 """Of fewer, the median is no usual rate."""
 _SLOW = 0.5
-PAUSE = Metric(
-    name="longest_pause",
-    unit="s",
-    direction=Direction.LOWER,
-    title="longest time in which no operation ended",
-    clock="whole steps of 0.1 s of the measurement, one after the other; of a slow load, also between its operations",
-)
-SLOW_SECONDS = Metric(
-    name="slow_seconds_share",
-    unit="share",
-    direction=Direction.LOWER,
-    title="share of seconds below half of the median rate",
-    clock="seconds of the measurement in which less than half of the median of all seconds ended",
-)
+_METRICS = declared_metrics("load")
+PAUSE = _METRICS["longest_pause"]
+SLOW_SECONDS = _METRICS["slow_seconds_share"]
 STEADINESS = (PAUSE, SLOW_SECONDS)
 
 
@@ -42,4 +32,4 @@ def steadiness(ended: Sequence[Ended]) -> Iterator[Measurement]:
 
 
 def _row(metric: Metric, value: float) -> Measurement:
-    return Measurement(metric=metric.name, unit=metric.unit, value=value, role="load")
+    return metric.measured(value, role="load")

@@ -12,15 +12,15 @@ from typing import Annotated, Literal
 from pydantic import Field, TypeAdapter, ValidationError
 from typing_extensions import override
 
-from nephoscope.benchmarks.base import Benchmark, Needs, RawOutput, Site
-from nephoscope.benchmarks.presets import Scaled, scale_notes
+from nephoscope.benchmarks.base import Benchmark, RawOutput, Site
+from nephoscope.benchmarks.presets import Scaled
 from nephoscope.machines.remote import Command
 from nephoscope.machines.tools import LOAD
 from nephoscope.model import numbers as people
 from nephoscope.model.errors import OutputUnreadable
 from nephoscope.model.extents import ONE_MACHINE
 from nephoscope.model.frozen import Frozen
-from nephoscope.model.records import Direction, Measurement, Metric
+from nephoscope.model.records import Measurement, Metric
 from nephoscope.model.subjects import Subject
 from nephoscope.model.units import GIB, KIB, MIB, MS_PER_SECOND
 
@@ -169,18 +169,13 @@ class Memory(Benchmark):
     subject = Subject.MEMORY
     extent = ONE_MACHINE
     parameters = MemoryParameters
+    tools = (LOAD,)
 
     @override
     def metrics(self, parameters: MemoryParameters) -> tuple[Metric, ...]:
         """In memory, then over working sets."""
         del parameters
         return (*_IN_MEMORY, *_OVER_SIZES, *_BETWEEN_NODES, *_CORES, *_CACHES)
-
-    @override
-    def needs(self, parameters: MemoryParameters) -> Needs:
-        """The load generator, which carries it."""
-        del parameters
-        return Needs(tools=(LOAD,))
 
     @override
     def expected_duration_s(self, parameters: MemoryParameters) -> float:
@@ -208,11 +203,7 @@ class Memory(Benchmark):
         known = {metric.name: metric for metric in self.metrics(parameters)}
         if not values:
             raise OutputUnreadable("memory: no point was measured")
-        return [
-            Measurement(metric=name, unit=metric.unit, value=values[name], role="database")
-            for name, metric in known.items()
-            if name in values
-        ]
+        return [Measurement.of(name, metric.unit, values[name]) for name, metric in known.items() if name in values]
 
     @override
     def notes(self, parameters: MemoryParameters) -> list[str]:
@@ -220,7 +211,7 @@ class Memory(Benchmark):
             "Bytes are counted as STREAM counts them: a copied byte is read and written.",
             "In memory: working sets are together larger than all caches of the last level, mostly four times.",
             "Reads and writes use the vectors that every CPU of the architecture has, copies those of the C library.",
-            *scale_notes(parameters),
+            *parameters.notes(),
         ]
 
 
@@ -280,24 +271,22 @@ def _of_latency(point: Latency, cached_bytes: int) -> Iterator[tuple[str, float]
 
 
 def _bandwidth(name: str, title: str, *, headline: bool = False, per_cpu: bool = False) -> Metric:
-    return Metric(
-        name=name,
-        unit="B/s",
-        direction=Direction.HIGHER,
-        title=title,
-        clock="bytes that each thread touched / its time, summed over the threads; median of the samples",
+    return Metric.higher(
+        name,
+        "B/s",
+        title,
+        "bytes that each thread touched / its time, summed over the threads; median of the samples",
         headline=headline,
         per_cpu=per_cpu,
     )
 
 
 def _latency(name: str, title: str, *, headline: bool = False) -> Metric:
-    return Metric(
-        name=name,
-        unit="s",
-        direction=Direction.LOWER,
-        title=title,
-        clock="time / loads, each of an address that the load before read; median of the samples",
+    return Metric.lower(
+        name,
+        "s",
+        title,
+        "time / loads, each of an address that the load before read; median of the samples",
         headline=headline,
     )
 
@@ -332,22 +321,20 @@ _IN_MEMORY = tuple(_in_memory())
 _OVER_SIZES = tuple(_over_sizes())
 _BETWEEN_NODES = tuple(_between_nodes())
 _CORES = tuple(
-    Metric(
-        name=f"core-to-core.{name}",
-        unit="s",
-        direction=Direction.LOWER,
-        title=f"way from CPU to CPU, {title}",
-        clock="half of a round trip of one word between two threads, median of the samples of a pair of CPUs",
+    Metric.lower(
+        f"core-to-core.{name}",
+        "s",
+        f"way from CPU to CPU, {title}",
+        "half of a round trip of one word between two threads, median of the samples of a pair of CPUs",
     )
     for name, title in (("shortest", "nearest pair"), ("median", "median pair"), ("longest", "farthest pair"))
 )
 _CACHES = tuple(
-    Metric(
-        name=f"cache.level_{level}_size",
-        unit="B",
-        direction=Direction.HIGHER,
-        title=f"cache of level {level}, as the kernel says",
-        clock="of one cache, not counted over CPUs",
+    Metric.higher(
+        f"cache.level_{level}_size",
+        "B",
+        f"cache of level {level}, as the kernel says",
+        "of one cache, not counted over CPUs",
     )
     for level in range(1, 5)
 )

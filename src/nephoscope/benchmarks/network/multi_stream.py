@@ -15,7 +15,7 @@ from pydantic import Field, model_validator
 from typing_extensions import override
 
 from nephoscope.benchmarks.base import Benchmark, Needs, RawOutput, Site
-from nephoscope.benchmarks.network.editions import MULTI_STREAM, TcpParameters
+from nephoscope.benchmarks.network.editions import TcpParameters
 from nephoscope.benchmarks.network.ends import Ends, ends, serving, together, users
 from nephoscope.benchmarks.network.rates import (
     UNIT,
@@ -26,12 +26,12 @@ from nephoscope.benchmarks.network.rates import (
 from nephoscope.benchmarks.network.settings import BY_NAME, RECORD, Record, settings
 from nephoscope.benchmarks.network.stream_search import STREAMS_PER_CPU, Level, StopRule, StreamSearch
 from nephoscope.benchmarks.network.tcp_streams import Plan
-from nephoscope.benchmarks.presets import Presets, preset_notes
+from nephoscope.benchmarks.presets import EDITION, Presets, published
 from nephoscope.machines.remote import Command
 from nephoscope.model.bounded_json import load_json
 from nephoscope.model.errors import OutputUnreadable
 from nephoscope.model.extents import TWO_ENDS
-from nephoscope.model.records import Direction, Measurement, Metric
+from nephoscope.model.records import Measurement, Metric
 from nephoscope.model.subjects import Subject
 from nephoscope.model.words import counted
 
@@ -48,9 +48,9 @@ MAX_REPORTED_STREAMS = 191
 class MultiStreamParameters(TcpParameters):
     """Times of the search and of the measurement, and when the search stops."""
 
-    presets: ClassVar[Presets] = MULTI_STREAM
+    presets: ClassVar[Presets] = published("multi-stream")
 
-    edition: Literal["cr2022"] | None = Field(default=None, description="a published method, see the table of editions")
+    edition: Literal["cr2022"] | None = EDITION
     tool: Literal["iperf3", "netperf"] = Field(
         default="iperf3", description="one process for each stream; you must install netperf yourself"
     )
@@ -137,32 +137,22 @@ class MultiStream(Benchmark):
     @override
     def metrics(self, parameters: MultiStreamParameters) -> tuple[Metric, ...]:
         """Of the final measurement, how it was chosen, and of each level of the search."""
-        higher = Direction.HIGHER
         clock = f"mean over the final {parameters.times.final_s} s: bits received per second, all streams together"
         if parameters.tool == "netperf":
             clock = clock.replace("received", "sent")
         most = parameters.most_streams or MAX_REPORTED_STREAMS
         return (
             *throughput_metrics(clock),
-            Metric(
-                name="streams",
-                unit="1",
-                direction=Direction.LOWER,
-                title="streams needed to fill the network, found by the search",
-            ),
-            Metric(
-                name="plateau_found",
-                unit="1",
-                direction=higher,
-                title="the search ended on a plateau (1) or at the maximum number of streams (0)",
+            Metric.lower("streams", "1", "streams needed to fill the network, found by the search"),
+            Metric.higher(
+                "plateau_found", "1", "the search ended on a plateau (1) or at the maximum number of streams (0)"
             ),
             *(
-                Metric(
-                    name=_level_metric(streams),
-                    unit=UNIT,
-                    direction=higher,
-                    title=f"throughput of {counted(streams, 'stream')}, in the search",
-                    clock=f"mean over the seconds of a window of {parameters.times.window_s} s",
+                Metric.higher(
+                    _level_metric(streams),
+                    UNIT,
+                    f"throughput of {counted(streams, 'stream')}, in the search",
+                    f"mean over the seconds of a window of {parameters.times.window_s} s",
                 )
                 for streams in range(1, min(most, MAX_REPORTED_STREAMS) + 1, 2)
             ),
@@ -223,14 +213,10 @@ class MultiStream(Benchmark):
         seconds = _seconds(raw, final, starts, parameters, parameters.times.final_s)
         return [
             *throughput_measurements(seconds),
-            Measurement(metric="streams", unit="1", value=search.best.streams, role="database"),
-            Measurement(metric="plateau_found", unit="1", value=float(search.ended == "plateau"), role="database"),
+            Measurement.of("streams", "1", search.best.streams),
+            Measurement.of("plateau_found", "1", float(search.ended == "plateau")),
             *(_level(level) for level in search.levels if level.streams <= MAX_REPORTED_STREAMS),
         ]
-
-    @override
-    def notes(self, parameters: MultiStreamParameters) -> list[str]:
-        return preset_notes(parameters)
 
 
 def _level_metric(streams: int) -> str:
@@ -238,7 +224,7 @@ def _level_metric(streams: int) -> str:
 
 
 def _level(level: Level) -> Measurement:
-    return Measurement(metric=_level_metric(level.streams), unit=UNIT, value=level.bits_per_s, role="database")
+    return Measurement.of(_level_metric(level.streams), UNIT, level.bits_per_s)
 
 
 def _plan(parameters: MultiStreamParameters, streams: int, *, final: bool = False) -> Plan:

@@ -10,15 +10,15 @@ from typing_extensions import override
 
 from nephoscope.benchmarks.base import Benchmark, Needs, RawOutput, Site
 from nephoscope.benchmarks.histograms import QUANTILES
-from nephoscope.benchmarks.network.editions import PING, NetworkParameters
+from nephoscope.benchmarks.network.editions import NetworkParameters
 from nephoscope.benchmarks.network.ends import ends, users
 from nephoscope.benchmarks.network.settings import Record, settings
-from nephoscope.benchmarks.presets import Presets, preset_notes
+from nephoscope.benchmarks.presets import EDITION, Presets, published
 from nephoscope.machines.remote import Command
 from nephoscope.machines.tools import Tool
 from nephoscope.model.errors import OutputUnreadable
 from nephoscope.model.extents import TWO_ENDS
-from nephoscope.model.records import Direction, Measurement, Metric
+from nephoscope.model.records import Measurement, Metric
 from nephoscope.model.subjects import Subject
 from nephoscope.model.words import counted
 from nephoscope.parsers.ping import parse_ping
@@ -36,11 +36,9 @@ _PACKET_BYTES = 98
 class PingParameters(NetworkParameters):
     """How often and how long."""
 
-    presets: ClassVar[Presets] = PING
+    presets: ClassVar[Presets] = published("ping")
 
-    edition: Literal["cr2018", "cr2020"] | None = Field(
-        default=None, description="a published method, see the table of editions"
-    )
+    edition: Literal["cr2018", "cr2020"] | None = EDITION
     interval_s: float = Field(default=0.2, ge=0.002, le=10, description="below 0.2 ping may want root")
     duration_s: int = Field(default=10, ge=1, le=86_400)
 
@@ -76,13 +74,9 @@ class Ping(Benchmark):
             "round_trip_deviation": "round trip, standard deviation within a trial",
             **{f"round_trip_{one.name}": f"round trip, {one.name}" for one in QUANTILES},
         }
-        lower = Direction.LOWER
         return (
-            *(
-                Metric(name=name, unit="s", direction=lower, title=title, clock=_CLOCK, headline=name == "round_trip")
-                for name, title in titles.items()
-            ),
-            Metric(name="lost_share", unit="share", direction=lower, title="requests without a reply"),
+            *(Metric.lower(name, "s", title, _CLOCK, headline=name == "round_trip") for name, title in titles.items()),
+            Metric.lower("lost_share", "share", "requests without a reply"),
         )
 
     @override
@@ -137,21 +131,11 @@ class Ping(Benchmark):
             "lost_share": 1 - log.received / log.sent,
         }
         units = {metric.name: metric.unit for metric in self.metrics(parameters)}
-        wholes = [
-            Measurement(metric=name, unit=units[name], value=value, role="database")
-            for name, value in values.items()
-            if value is not None
-        ]
+        wholes = [Measurement.of(name, units[name], value) for name, value in values.items() if value is not None]
         return wholes + [
-            Measurement(
-                metric="round_trip", unit="s", value=value, role="database", at_s=number * parameters.interval_s
-            )
+            Measurement.of("round_trip", "s", value, at_s=number * parameters.interval_s)
             for number, value in sorted(zip(log.sequence, log.replies_s, strict=True))
         ]
-
-    @override
-    def notes(self, parameters: PingParameters) -> list[str]:
-        return preset_notes(parameters)
 
 
 def _quantiles(replies_s: tuple[float, ...]) -> dict[str, float]:

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from statistics import fmean, median
 
 from nephoscope.model.errors import OutputUnreadable
-from nephoscope.model.records import Direction, Measurement, Metric
+from nephoscope.model.records import Measurement, Metric
 from nephoscope.model.words import counted
 
 MIN_SHARE = 0.8
@@ -71,12 +71,11 @@ def throughput_metrics(clock: str) -> tuple[Metric, ...]:
         f"{THROUGHPUT}_max_1s": "throughput of the fastest second",
     }
     return tuple(
-        Metric(
-            name=name,
-            unit=UNIT,
-            direction=Direction.HIGHER,
-            title=title,
-            clock=clock if name == THROUGHPUT else "sum of all streams in each second",
+        Metric.higher(
+            name,
+            UNIT,
+            title,
+            clock if name == THROUGHPUT else "sum of all streams in each second",
             headline=name == THROUGHPUT,
         )
         for name, title in titles.items()
@@ -96,8 +95,5 @@ def throughput_measurements(seconds: Sequence[float], whole: float | None = None
         f"{THROUGHPUT}_median_1s": median(seconds),
         f"{THROUGHPUT}_max_1s": max(seconds),
     }
-    wholes = [Measurement(metric=name, unit=UNIT, value=value, role="database") for name, value in values.items()]
-    return wholes + [
-        Measurement(metric=THROUGHPUT, unit=UNIT, value=value, role="database", at_s=float(at_s))
-        for at_s, value in enumerate(seconds, 1)
-    ]
+    wholes = [Measurement.of(name, UNIT, value) for name, value in values.items()]
+    return wholes + [Measurement.of(THROUGHPUT, UNIT, value, at_s=float(at_s)) for at_s, value in enumerate(seconds, 1)]

@@ -12,15 +12,15 @@ from typing_extensions import override
 
 from nephoscope.benchmarks.base import Benchmark, Needs, RawOutput, Site
 from nephoscope.benchmarks.histograms import QUANTILES
-from nephoscope.benchmarks.network.editions import REQUEST_RESPONSE, TcpParameters
+from nephoscope.benchmarks.network.editions import TcpParameters
 from nephoscope.benchmarks.network.ends import Server, ends, port_without_connections, serving, users
 from nephoscope.benchmarks.network.settings import BY_NAME, Record, settings
-from nephoscope.benchmarks.presets import Presets, preset_notes
+from nephoscope.benchmarks.presets import EDITION, Presets, published
 from nephoscope.machines.remote import Command
 from nephoscope.model.errors import OutputUnreadable
 from nephoscope.model.extents import TWO_ENDS
 from nephoscope.model.lower_bound import Bounded
-from nephoscope.model.records import Direction, Measurement, Metric
+from nephoscope.model.records import Measurement, Metric
 from nephoscope.model.subjects import Subject
 from nephoscope.parsers.netperf import parse_netperf
 from nephoscope.parsers.sockperf import SockperfLatency, parse_sockperf
@@ -42,11 +42,9 @@ _CLOCK = "from writing the request until the response is read"
 class RequestResponseParameters(TcpParameters):
     """How long, by which tool."""
 
-    presets: ClassVar[Presets] = REQUEST_RESPONSE
+    presets: ClassVar[Presets] = published("request-response")
 
-    edition: Literal["cr2021", "cr2022"] | None = Field(
-        default=None, description="a published method, see the table of editions"
-    )
+    edition: Literal["cr2021", "cr2022"] | None = EDITION
     tool: Literal["sockperf", "netperf"] = Field(default="sockperf", description="you must install netperf yourself")
     message_bytes: int = Field(default=14, ge=1, le=65_000, description="in each direction; sockperf's minimum is 14")
     duration_s: int = Field(default=10, ge=2, le=86_400)
@@ -77,7 +75,6 @@ class RequestResponse(Benchmark):
     def metrics(self, parameters: RequestResponseParameters) -> tuple[Metric, ...]:
         """The mean (headline), its surroundings and the rate."""
         del parameters
-        lower = Direction.LOWER
         titles = {
             "tcp_round_trip": "round trip over TCP, mean",
             "tcp_round_trip_min": "round trip over TCP, minimum",
@@ -86,16 +83,9 @@ class RequestResponse(Benchmark):
             **{f"tcp_round_trip_{one.name}": f"round trip over TCP, {one.name}" for one in QUANTILES},
         }
         return (
-            *(
-                Metric(name=name, unit="s", direction=lower, title=title, clock=_CLOCK, headline="_trip_" not in name)
-                for name, title in titles.items()
-            ),
-            Metric(
-                name="transactions_per_s",
-                unit="1/s",
-                direction=Direction.HIGHER,
-                title="round trips per second",
-                clock="round trips / running time measured by the tool",
+            *(Metric.lower(name, "s", title, _CLOCK, headline="_trip_" not in name) for name, title in titles.items()),
+            Metric.higher(
+                "transactions_per_s", "1/s", "round trips per second", "round trips / running time measured by the tool"
             ),
         )
 
@@ -153,10 +143,6 @@ class RequestResponse(Benchmark):
             for metric in self.metrics(parameters)
             if (value := values.get(metric.name)) is not None
         ]
-
-    @override
-    def notes(self, parameters: RequestResponseParameters) -> list[str]:
-        return preset_notes(parameters)
 
 
 def _server_argv(parameters: RequestResponseParameters, address: str) -> tuple[str, ...]:

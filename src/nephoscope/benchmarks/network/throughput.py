@@ -7,12 +7,12 @@ from pydantic import Field
 from typing_extensions import override
 
 from nephoscope.benchmarks.base import Benchmark, Needs, RawOutput, Site
-from nephoscope.benchmarks.network.editions import THROUGHPUT, TcpParameters
+from nephoscope.benchmarks.network.editions import TcpParameters
 from nephoscope.benchmarks.network.ends import ends, serving, together, users
 from nephoscope.benchmarks.network.rates import per_second, throughput_measurements, throughput_metrics
 from nephoscope.benchmarks.network.settings import BY_NAME, RECORD, Record, settings
 from nephoscope.benchmarks.network.tcp_streams import Figures, Plan, Tool
-from nephoscope.benchmarks.presets import Presets, preset_notes
+from nephoscope.benchmarks.presets import EDITION, Presets, published
 from nephoscope.machines.remote import Command, MachineHandle
 from nephoscope.model.bounded_json import load_json
 from nephoscope.model.errors import OutputUnreadable
@@ -33,11 +33,9 @@ _ROUNDED_S = 0.1
 class ThroughputParameters(TcpParameters):
     """Who sends, with what, how long, and whose figures count."""
 
-    presets: ClassVar[Presets] = THROUGHPUT
+    presets: ClassVar[Presets] = published("throughput")
 
-    edition: Literal["cr2018", "cr2020", "cr2021"] | None = Field(
-        default=None, description="a published method, see the table of editions"
-    )
+    edition: Literal["cr2018", "cr2020", "cr2021"] | None = EDITION
     tool: Tool = Field(default="iperf", description="iperf is iperf 2; you must install netperf yourself")
     clients: int = Field(default=1, ge=1, le=64, description="machines that send at the same time")
     figures: Figures = Field(
@@ -148,10 +146,6 @@ class Throughput(Benchmark):
         return throughput_measurements(
             seconds, None if parameters.means_of_seconds else sum(stream.bits_per_s for stream in streams)
         )
-
-    @override
-    def notes(self, parameters: ThroughputParameters) -> list[str]:
-        return preset_notes(parameters)
 
 
 def _starts(raw: RawOutput, streams: int) -> list[float]:

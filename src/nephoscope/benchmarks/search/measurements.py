@@ -2,112 +2,29 @@
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 
+from nephoscope.benchmarks.declared import declared_metrics
+from nephoscope.benchmarks.load.metrics import load_row
 from nephoscope.benchmarks.search import sustained
 from nephoscope.benchmarks.search.levels import Ended, Purpose
 from nephoscope.benchmarks.search.observe import Observed, response_times, statistic_s
 from nephoscope.benchmarks.search.rule import Condition, Rule, quantile_of
-from nephoscope.model.records import Direction, Measurement, Metric
+from nephoscope.model.records import Measurement, Metric
 
-HIGHEST = Metric(
-    name="highest_load_per_s",
-    unit="1/s",
-    direction=Direction.HIGHER,
-    title="highest sustainable load",
-    clock="operations offered per second in an open loop, at the highest level that was confirmed",
-    headline=True,
-    per_cpu=True,
-)
-FAILING = Metric(
-    name="lowest_failing_load_per_s",
-    unit="1/s",
-    direction=Direction.HIGHER,
-    title="lowest load that failed",
-    clock="the lowest level from which on none passed: the other end of the bracket",
-)
-CLOSED_LOOP = Metric(
-    name="closed_loop_per_s",
-    unit="1/s",
-    direction=Direction.HIGHER,
-    title="rate in the closed loop",
-    clock="operations completed in the probe / its measurement interval; without a limit on response times",
-)
-CONFIRMATIONS = Metric(
-    name="confirmations",
-    unit="1",
-    direction=Direction.HIGHER,
-    title="confirmations of the level found",
-    clock="longer points at that level, all of which passed",
-)
-POINTS = Metric(
-    name="points",
-    unit="1",
-    direction=Direction.LOWER,
-    title="points measured",
-    clock="calls of the load generator, without the probe",
-)
-VOID = Metric(
-    name="void_points",
-    unit="1",
-    direction=Direction.LOWER,
-    title="points set aside and measured again",
-    clock="points that failed while the load generator lost CPU time to the hypervisor",
-)
-OBJECTS = Metric(
-    name="objects",
-    unit="1",
-    direction=Direction.HIGHER,
-    title="objects of the data set",
-    clock="rows loaded before the search",
-)
-OBJECT_BYTES = Metric(
-    name="object_bytes",
-    unit="B",
-    direction=Direction.HIGHER,
-    title="size of an object",
-    clock="bytes of its value, without key and overhead; the smallest if sizes vary",
-)
-OFFERED = Metric(
-    name="point.offered_per_s",
-    unit="1/s",
-    direction=Direction.HIGHER,
-    title="offered at a point",
-    clock="arrivals due in its measurement interval / its length",
-)
-LEVEL = Metric(
-    name="point.level_per_s",
-    unit="1/s",
-    direction=Direction.HIGHER,
-    title="level of a point",
-    clock="the target rate; random arrivals vary around it",
-)
-ACHIEVED = Metric(
-    name="point.achieved_per_s",
-    unit="1/s",
-    direction=Direction.HIGHER,
-    title="achieved at a point",
-    clock="operations that completed without failure in its measurement interval / its length",
-)
-PASSED = Metric(
-    name="point.passed",
-    unit="1",
-    direction=Direction.HIGHER,
-    title="point passed",
-    clock="1: the rule held and the load generator was not the limit; otherwise 0",
-)
-CONFIRMING = Metric(
-    name="point.confirming",
-    unit="1",
-    direction=Direction.HIGHER,
-    title="point is a confirmation",
-    clock="1: a longer point at a level that had passed; otherwise 0",
-)
-LARGER_CLIENT = Metric(
-    name="point.larger_client",
-    unit="1",
-    direction=Direction.HIGHER,
-    title="point has the larger client",
-    clock="1: with twice the threads of all other points; otherwise 0",
-)
+_METRICS = declared_metrics("search")
+HIGHEST = _METRICS["highest_load_per_s"]
+FAILING = _METRICS["lowest_failing_load_per_s"]
+CLOSED_LOOP = _METRICS["closed_loop_per_s"]
+CONFIRMATIONS = _METRICS["confirmations"]
+POINTS = _METRICS["points"]
+VOID = _METRICS["void_points"]
+OBJECTS = _METRICS["objects"]
+OBJECT_BYTES = _METRICS["object_bytes"]
+OFFERED = _METRICS["point.offered_per_s"]
+LEVEL = _METRICS["point.level_per_s"]
+ACHIEVED = _METRICS["point.achieved_per_s"]
+PASSED = _METRICS["point.passed"]
+CONFIRMING = _METRICS["point.confirming"]
+LARGER_CLIENT = _METRICS["point.larger_client"]
 _OF_A_POINT = (LEVEL, OFFERED, ACHIEVED, PASSED, CONFIRMING, LARGER_CLIENT)
 _USUAL = ("mean", "p95", "p99")
 """Reported for every operation that a rule limits, in addition to what it limits."""
@@ -126,28 +43,26 @@ def _place(quantity: str) -> float:
 
 
 def _response(operation: str, quantity: str) -> Metric:
-    return Metric(
-        name=f"point.{operation}.response_{quantity}",
-        unit="s",
-        direction=Direction.LOWER,
-        title=f"response time at a point, {quantity}, of {operation}",
-        clock="from the intended start to the last byte read",
+    return Metric.lower(
+        f"point.{operation}.response_{quantity}",
+        "s",
+        f"response time at a point, {quantity}, of {operation}",
+        "from the intended start to the last byte read",
     )
 
 
 def _limit(condition: Condition) -> Metric:
-    return Metric(
-        name=f"limit.{condition.operation}.{condition.quantity}",
-        unit="s",
-        direction=Direction.LOWER,
-        title=f"limit of response times, {condition.subject}",
-        clock=f"given by the rule: {condition.text}",
+    return Metric.lower(
+        f"limit.{condition.operation}.{condition.quantity}",
+        "s",
+        f"limit of response times, {condition.subject}",
+        f"given by the rule: {condition.text}",
     )
 
 
 def limits(rule: Rule) -> list[Measurement]:
     """What the rule requires of response times."""
-    return [_row(_limit(one), one.limit) for one in rule.conditions if one.operation]
+    return [load_row(_limit(one), one.limit) for one in rule.conditions if one.operation]
 
 
 def metrics(of_workload: Iterable[Metric], rule: Rule) -> tuple[Metric, ...]:
@@ -181,13 +96,13 @@ def of_result(ended: Ended, points: Sequence[Observed], void: int, probe_per_s: 
         (POINTS, float(len(points))),
         (VOID, float(void)),
     ]
-    return [_row(metric, value) for metric, value in found if value is not None]
+    return [load_row(metric, value) for metric, value in found if value is not None]
 
 
 def of_data(rows: int | None, value_bytes: int | None) -> list[Measurement]:
     """How many objects, and how large, as far as the workload says."""
     found = ((OBJECTS, rows), (OBJECT_BYTES, value_bytes))
-    return [_row(metric, float(value)) for metric, value in found if value is not None]
+    return [load_row(metric, float(value)) for metric, value in found if value is not None]
 
 
 def curve(points: Sequence[Observed], rule: Rule, kinds: Mapping[str, Sequence[str]]) -> Iterator[Measurement]:
@@ -201,18 +116,14 @@ def curve(points: Sequence[Observed], rule: Rule, kinds: Mapping[str, Sequence[s
     at_s = 0.0
     for one in points:
         at_s += one.output.measured_s
-        yield _row(LEVEL, one.ask.level, at_s)
-        yield _row(OFFERED, one.offered_per_s, at_s)
-        yield _row(ACHIEVED, one.achieved_per_s, at_s)
-        yield _row(PASSED, float(one.point.passed), at_s)
-        yield _row(CONFIRMING, float(one.ask.purpose is Purpose.CONFIRM), at_s)
-        yield _row(LARGER_CLIENT, float(one.ask.purpose is Purpose.LARGER_CLIENT), at_s)
+        yield load_row(LEVEL, one.ask.level, at_s)
+        yield load_row(OFFERED, one.offered_per_s, at_s)
+        yield load_row(ACHIEVED, one.achieved_per_s, at_s)
+        yield load_row(PASSED, float(one.point.passed), at_s)
+        yield load_row(CONFIRMING, float(one.ask.purpose is Purpose.CONFIRM), at_s)
+        yield load_row(LARGER_CLIENT, float(one.ask.purpose is Purpose.LARGER_CLIENT), at_s)
         times = {name: response_times(one.output, kinds, name) for name in rule.operations}
         for operation, quantity in _told(rule):
             value = statistic_s(times[operation], quantity)
             if value is not None:
-                yield _row(_response(operation, quantity), value, at_s)
-
-
-def _row(metric: Metric, value: float, at_s: float | None = None) -> Measurement:
-    return Measurement(metric=metric.name, unit=metric.unit, value=value, role="load", at_s=at_s)
+                yield load_row(_response(operation, quantity), value, at_s)

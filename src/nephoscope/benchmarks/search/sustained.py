@@ -6,36 +6,20 @@ from typing import Literal
 from pydantic import Field, ValidationError
 
 from nephoscope.benchmarks.base import RawOutput, Site
+from nephoscope.benchmarks.declared import declared_metrics
 from nephoscope.databases.base import HasUpkeep, Upkeep
 from nephoscope.model.bounded_json import load_json
 from nephoscope.model.errors import DatabaseFailed, OutputUnreadable, ToolFailed
 from nephoscope.model.frozen import Frozen
-from nephoscope.model.records import Direction, Measurement, Metric, SustainedEvidence
+from nephoscope.model.records import Measurement, SustainedEvidence
 
 UPKEEP = "upkeep.jsonl"
 """Name of the raw file: a line before and a line after each confirmation."""
 
-LOG_RATE = Metric(
-    name="log_written_per_s",
-    unit="B/s",
-    direction=Direction.LOWER,
-    title="log written in the confirmations",
-    clock="growth of the server's own count of its log / seconds of the confirmations, set-up included",
-)
-CACHE_HITS = Metric(
-    name="cache_hit_share",
-    unit="share",
-    direction=Direction.HIGHER,
-    title="reads served from the server's cache in the confirmations",
-    clock="hits / (hits + misses), by the server's own count",
-)
-SPACE_LOST = Metric(
-    name="free_space_lost_per_s",
-    unit="B/s",
-    direction=Direction.LOWER,
-    title="free space lost in the confirmations",
-    clock="in the file system of the data, on the machine with the least free space / seconds of the confirmations",
-)
+_METRICS = declared_metrics("search")
+LOG_RATE = _METRICS["log_written_per_s"]
+CACHE_HITS = _METRICS["cache_hit_share"]
+SPACE_LOST = _METRICS["free_space_lost_per_s"]
 METRICS = (LOG_RATE, CACHE_HITS, SPACE_LOST)
 
 
@@ -96,7 +80,7 @@ def measured(found: SustainedEvidence | None) -> Iterator[Measurement]:
         values = ((LOG_RATE, found.log_per_s), (CACHE_HITS, found.cache_hit_share), (SPACE_LOST, found.free_lost_per_s))
         for metric, value in values:
             if value is not None:
-                yield Measurement(metric=metric.name, unit=metric.unit, value=value, role="database", at_s=None)
+                yield metric.measured(value)
 
 
 def _pairs(raw: RawOutput) -> Iterator[tuple[Look, Look]]:

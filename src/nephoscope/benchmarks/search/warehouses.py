@@ -4,7 +4,9 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 
 from nephoscope.benchmarks.database.tpcc_rules import PassRule
+from nephoscope.benchmarks.declared import declared_metrics
 from nephoscope.benchmarks.load import output as load_output
+from nephoscope.benchmarks.load.metrics import load_row
 from nephoscope.benchmarks.load.output import LoadOutput
 from nephoscope.benchmarks.search import sustained
 from nephoscope.benchmarks.search.levels import Ask, Ended, Purpose
@@ -16,64 +18,17 @@ from nephoscope.benchmarks.search.measurements import (
     POINTS,
     VOID,
 )
-from nephoscope.model.records import Direction, Measurement, Metric
+from nephoscope.model.records import Measurement, Metric
 
-MOST = Metric(
-    name="most_warehouses",
-    unit="warehouses",
-    direction=Direction.HIGHER,
-    title="maximum number of active warehouses",
-    clock="the highest confirmed number; every terminal with the wait times of the specification",
-)
-FAILING = Metric(
-    name="least_failing_warehouses",
-    unit="warehouses",
-    direction=Direction.HIGHER,
-    title="fewest warehouses that failed",
-    clock="the lowest number from which on none passed: the other end of the bracket",
-)
-WAREHOUSES = Metric(
-    name="point.warehouses",
-    unit="warehouses",
-    direction=Direction.HIGHER,
-    title="active warehouses of a point",
-    clock="as measured",
-)
-TPMC = Metric(
-    name="point.tpmc",
-    unit="1/min",
-    direction=Direction.HIGHER,
-    title="tpmC at a point",
-    clock="New-Orders completed in its measurement interval / minutes",
-)
-EFFICIENCY = Metric(
-    name="point.efficiency",
-    unit="%",
-    direction=Direction.HIGHER,
-    title="efficiency at a point",
-    clock="100 x tpmC / (the rule's most tpmC per warehouse x active warehouses)",
-)
-RESPONSE = Metric(
-    name="point.new_order_response",
-    unit="s",
-    direction=Direction.LOWER,
-    title="response time of New-Order at a point, by the rule's percentile",
-    clock="from the end of the think time to the last byte read",
-)
-MIN_EFFICIENCY = Metric(
-    name="limit.efficiency",
-    unit="%",
-    direction=Direction.HIGHER,
-    title="least efficiency of the rule",
-    clock="given by the rule, directly or as tpmC per warehouse",
-)
-LONGEST_RESPONSE = Metric(
-    name="limit.new_order_response",
-    unit="s",
-    direction=Direction.LOWER,
-    title="limit of New-Order's response time",
-    clock="given by the rule",
-)
+_METRICS = declared_metrics("warehouses")
+MOST = _METRICS["most_warehouses"]
+FAILING = _METRICS["least_failing_warehouses"]
+WAREHOUSES = _METRICS["point.warehouses"]
+TPMC = _METRICS["point.tpmc"]
+EFFICIENCY = _METRICS["point.efficiency"]
+RESPONSE = _METRICS["point.new_order_response"]
+MIN_EFFICIENCY = _METRICS["limit.efficiency"]
+LONGEST_RESPONSE = _METRICS["limit.new_order_response"]
 _OF_A_POINT = (WAREHOUSES, TPMC, EFFICIENCY, RESPONSE, PASSED, CONFIRMING, LARGER_CLIENT)
 
 
@@ -112,14 +67,14 @@ def of_result(ended: Ended, points: Sequence[CurvePoint], void: int) -> list[Mea
         (POINTS, float(len(points))),
         (VOID, float(void)),
     ]
-    return [_row(metric, value) for metric, value in found if value is not None]
+    return [load_row(metric, value) for metric, value in found if value is not None]
 
 
 def limits(rule: PassRule) -> Iterator[Measurement]:
     """What the rule requires of efficiency and of New-Order."""
-    yield _row(MIN_EFFICIENCY, least_efficiency(rule))
+    yield load_row(MIN_EFFICIENCY, least_efficiency(rule))
     if "new_order" in (rule.limits_s or {}):
-        yield _row(LONGEST_RESPONSE, (rule.limits_s or {})["new_order"])
+        yield load_row(LONGEST_RESPONSE, (rule.limits_s or {})["new_order"])
 
 
 def least_efficiency(rule: PassRule) -> float:
@@ -134,16 +89,12 @@ def curve(points: Sequence[CurvePoint], rule: PassRule) -> Iterator[Measurement]
     at_s = 0.0
     for one in points:
         at_s += one.output.measured_s
-        yield _row(WAREHOUSES, one.ask.level, at_s)
-        yield _row(TPMC, one.tpmc, at_s)
-        yield _row(EFFICIENCY, 100 * one.tpmc / (rule.most_tpmc * one.ask.level), at_s)
-        yield _row(PASSED, float(one.passed), at_s)
-        yield _row(CONFIRMING, float(one.ask.purpose is Purpose.CONFIRM), at_s)
-        yield _row(LARGER_CLIENT, float(one.ask.purpose is Purpose.LARGER_CLIENT), at_s)
+        yield load_row(WAREHOUSES, one.ask.level, at_s)
+        yield load_row(TPMC, one.tpmc, at_s)
+        yield load_row(EFFICIENCY, 100 * one.tpmc / (rule.most_tpmc * one.ask.level), at_s)
+        yield load_row(PASSED, float(one.passed), at_s)
+        yield load_row(CONFIRMING, float(one.ask.purpose is Purpose.CONFIRM), at_s)
+        yield load_row(LARGER_CLIENT, float(one.ask.purpose is Purpose.LARGER_CLIENT), at_s)
         seen = load_output.responses(one.output).get("new_order")
         if seen is not None and rule.quantile.name in seen.quantiles_s:
-            yield _row(RESPONSE, seen.quantiles_s[rule.quantile.name], at_s)
-
-
-def _row(metric: Metric, value: float, at_s: float | None = None) -> Measurement:
-    return Measurement(metric=metric.name, unit=metric.unit, value=value, role="load", at_s=at_s)
+            yield load_row(RESPONSE, seen.quantiles_s[rule.quantile.name], at_s)

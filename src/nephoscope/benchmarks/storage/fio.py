@@ -11,7 +11,6 @@ from dataclasses import dataclass
 from typing_extensions import override
 
 from nephoscope.benchmarks.base import VOLUME, Benchmark, Needs, RawOutput, Site
-from nephoscope.benchmarks.presets import preset_notes
 from nephoscope.benchmarks.storage.fio_jobs import FioJob, FioParameters
 from nephoscope.benchmarks.storage.fio_log import rates_by_second, step_ms, work_by_step
 from nephoscope.benchmarks.storage.fio_output import FURTHER_PERCENTILES, PERCENTILES, sides_of, the_job, values_of
@@ -22,7 +21,7 @@ from nephoscope.machines.tools import LSBLK, Tool
 from nephoscope.model.errors import NoSpaceOnMachine, OutputUnreadable, ToolFailed
 from nephoscope.model.extents import ONE_MACHINE_WITH_VOLUMES
 from nephoscope.model.lower_bound import LowerBound
-from nephoscope.model.records import Direction, Measurement, Metric, Observations, Reads, Series
+from nephoscope.model.records import Measurement, Metric, Observations, Reads, Series
 from nephoscope.model.subjects import Subject
 from nephoscope.model.units import KIB, MIB, SECTOR_BYTES
 from nephoscope.parsers.fio import FioJob as FioDone
@@ -171,7 +170,7 @@ class Fio(Benchmark):
     @override
     def notes(self, parameters: FioParameters) -> list[str]:
         device = parameters.raw_device
-        return preset_notes(parameters) + (
+        return parameters.notes() + (
             [f"Measured on the raw {_told(device)}, which was filled first."] if device else []
         )
 
@@ -197,7 +196,7 @@ def _reads(job: FioJob, done: FioDone) -> Reads:
 def _each_second(log: bytes | None, job: FioJob) -> list[Measurement]:
     """The I/O rate of each second; none for what was measured before there were logs."""
     return [
-        Measurement(metric=f"{job.name}.iops", unit="IO/s", value=rate, role="database", at_s=float(second))
+        Measurement.of(f"{job.name}.iops", "IO/s", rate, at_s=float(second))
         for second, rate in (rates_by_second(log, job.threads * len(sides_of(job))) if log else ())
     ]
 
@@ -237,49 +236,33 @@ def _metrics_of(job: FioJob, name: str) -> list[Metric]:
         made += _latencies_of(job, "fsync_latency", f"{name}: fsync latency", "only the fsync call")
     if job.latency_target:
         made.append(
-            Metric(
-                name=f"{job.name}.queue_depth",
-                unit="I/Os",
-                direction=Direction.HIGHER,
-                title=f"{name}: I/Os in flight that meet the latency target",
-            )
+            Metric.higher(f"{job.name}.queue_depth", "I/Os", f"{name}: I/Os in flight that meet the latency target")
         )
     return made
 
 
 def _rate(job: FioJob, name: str, side: str, *, headline: bool) -> Metric:
-    return Metric(
-        name=f"{job.name}.{side}iops",
-        unit="IO/s",
-        direction=Direction.HIGHER,
-        title=f"{name}: {side.replace('_', ' ')}I/O rate",
-        clock="completed I/Os / running time measured by fio",
+    return Metric.higher(
+        f"{job.name}.{side}iops",
+        "IO/s",
+        f"{name}: {side.replace('_', ' ')}I/O rate",
+        "completed I/Os / running time measured by fio",
         headline=headline,
     )
 
 
 def _bandwidth(job: FioJob, name: str, side: str, *, headline: bool) -> Metric:
-    return Metric(
-        name=f"{job.name}.{side}bandwidth",
-        unit="B/s",
-        direction=Direction.HIGHER,
-        title=f"{name}: {side.replace('_', ' ')}throughput",
-        clock="bytes of completed I/Os / running time measured by fio",
+    return Metric.higher(
+        f"{job.name}.{side}bandwidth",
+        "B/s",
+        f"{name}: {side.replace('_', ' ')}throughput",
+        "bytes of completed I/Os / running time measured by fio",
         headline=headline,
     )
 
 
 def _latencies_of(job: FioJob, kind: str, title: str, clock: str) -> list[Metric]:
-    return [
-        Metric(
-            name=f"{job.name}.{kind}_{which}",
-            unit="s",
-            direction=Direction.LOWER,
-            title=f"{title}, {which}",
-            clock=clock,
-        )
-        for which in _LATENCIES
-    ]
+    return [Metric.lower(f"{job.name}.{kind}_{which}", "s", f"{title}, {which}", clock) for which in _LATENCIES]
 
 
 def _options(job: FioJob, target: _Target) -> list[str]:

@@ -4,7 +4,7 @@ from typing import Annotated, ClassVar, Literal
 
 from pydantic import Field, StringConstraints, model_validator
 
-from nephoscope.benchmarks.presets import AS_TUPLE, Defect, EditionParameters, Preset, Presets, presets
+from nephoscope.benchmarks.presets import AS_TUPLE, EDITION, Defect, EditionParameters, Preset, Presets, presets
 from nephoscope.model.frozen import Frozen, conflict
 from nephoscope.model.units import KIB, MIB
 
@@ -185,9 +185,7 @@ class FioParameters(EditionParameters):
     )
     free: ClassVar[frozenset[str]] = frozenset({"raw_device", "destroys_data_on"})
 
-    edition: Literal["cr2021", "cr2021-local-ssd", "cr2022", "cr2022-local-ssd"] | None = Field(
-        default=None, description="a published method, see the table of editions"
-    )
+    edition: Literal["cr2021", "cr2021-local-ssd", "cr2022", "cr2022-local-ssd"] | None = EDITION
     file_size_mib: int = Field(default=512, ge=1, le=16 * 1024 * 1024)
     raw_device: _Device | Literal["volume"] | None = Field(
         default=None,

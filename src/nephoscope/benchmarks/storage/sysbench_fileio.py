@@ -15,7 +15,7 @@ from pydantic import Field
 from typing_extensions import override
 
 from nephoscope.benchmarks.base import Benchmark, Needs, RawOutput, Site
-from nephoscope.benchmarks.presets import AS_TUPLE, Defect, EditionParameters, Preset, Presets, preset_notes, presets
+from nephoscope.benchmarks.presets import AS_TUPLE, EDITION, EditionParameters, Presets, published
 from nephoscope.databases.base import Endpoint
 from nephoscope.machines.memory_limit import MemoryGroup, memory_limited
 from nephoscope.machines.remote import Command, MachineHandle
@@ -23,7 +23,7 @@ from nephoscope.machines.tools import Tool
 from nephoscope.model.errors import NoSpaceOnMachine, OutputUnreadable, ToolFailed
 from nephoscope.model.extents import ONE_MACHINE_WITH_VOLUMES
 from nephoscope.model.lower_bound import Bounded
-from nephoscope.model.records import Direction, Measurement, Metric, Observations, Reads
+from nephoscope.model.records import Measurement, Metric, Observations, Reads
 from nephoscope.model.subjects import Subject
 from nephoscope.model.units import KIB, MIB, SECTOR_BYTES
 from nephoscope.parsers.sysbench_fileio import FileioSection, parse_fileio_intervals, parse_fileio_run
@@ -37,47 +37,14 @@ _MIN_LIMIT_MIB = 64
 _MIN_SHARE_OF_DURATION = 0.9
 _MODES = {"write": ("rndwr", "random write"), "read": ("rndrd", "random read")}
 """Kind -> what sysbench takes, what it prints."""
-_THREADS = (1, 4, 8, 16, 32, 64)
-_EDITION = {
-    "files_size_mib": 80 * 1024,
-    "files": 64,
-    "block_size_kib": 32,
-    "threads": _THREADS,
-    "duration_s": 240,
-    "pause_s": 10,
-    "memory_limit_mib": 500,
-}
-_DRAWS = Defect("draws were seeded by the time of day; here by the study's seed, so configurations get the same ones")
 
 
 class SysbenchFileioParameters(EditionParameters):
     """Files, and what is done to them by so many threads, one number after the other. An edition fills in the rest."""
 
-    presets: ClassVar[Presets] = presets(
-        Preset(
-            edition="cr2018",
-            source="Cloud Report 2018, whose text names small writes with frequent syncs, 1 to 64 threads, with and "
-            "without barriers; sizes and times are those of 2020 (an inference)",
-            parameters=_EDITION,
-            defects=(_DRAWS,),
-        ),
-        Preset(
-            edition="cr2020",
-            source="cloud-report at 0044465, scripts/gen/io-*.sh: `sysbench fileio --file-total-size=80G --file-num=64 "
-            "--file-block-size=32K --file-fsync-all --time=240` in a control group of 500 MiB, mounted with nobarrier",
-            parameters=_EDITION,
-            defects=(
-                Defect("files of 80 GiB were prepared and writes went to 8 GiB of them", {"write_size_mib": 8 * 1024}),
-                Defect("a comment said 50 megabytes where the limit is 500 MiB"),
-                Defect("until November 2019 there was no limit and all files were 8 GiB: reads were of the page cache"),
-                _DRAWS,
-            ),
-        ),
-    )
+    presets: ClassVar[Presets] = published("sysbench-fileio")
 
-    edition: Literal["cr2018", "cr2020"] | None = Field(
-        default=None, description="a published method, see the table of editions"
-    )
+    edition: Literal["cr2018", "cr2020"] | None = EDITION
     files_size_mib: int = Field(default=4096, ge=64, le=16 * 1024 * 1024, description="total size of all files")
     write_size_mib: int | None = Field(
         default=None,
@@ -261,10 +228,6 @@ class SysbenchFileio(Benchmark):
             ]
         )
 
-    @override
-    def notes(self, parameters: SysbenchFileioParameters) -> list[str]:
-        return preset_notes(parameters)
-
 
 _FORGET = 'for file in "$1"/test_file.*; do dd if="$file" iflag=nocache count=0 status=none; done'
 """Asks the kernel to drop what it holds of the files: an earlier trial's pages are outside the new control group."""
@@ -351,11 +314,10 @@ def _section(raw: RawOutput, test: _Test, parameters: SysbenchFileioParameters) 
 def _each_second(raw: RawOutput, test: _Test, section: FileioSection) -> list[Measurement]:
     rows = parse_fileio_intervals(raw[f"{test.raw}.stdout"].decode(errors="replace"))
     return [
-        Measurement(
-            metric=f"{test.name}.iops",
-            unit="IO/s",
-            value=(row.read_bytes_per_s + row.written_bytes_per_s) / section.block_bytes,
-            role="database",
+        Measurement.of(
+            f"{test.name}.iops",
+            "IO/s",
+            (row.read_bytes_per_s + row.written_bytes_per_s) / section.block_bytes,
             at_s=row.at_s,
         )
         for row in rows
@@ -367,29 +329,21 @@ def _metrics_of(test: _Test, *, headline: bool) -> list[Metric]:
     threads = f"{test.kind}s by {test.threads} {'thread' if test.threads == 1 else 'threads'}"
     clock = "from calling the operation until it returns" + (", its fsync included" if test.kind == "write" else "")
     rates = [
-        Metric(
-            name=f"{test.name}.iops",
-            unit="IO/s",
-            direction=Direction.HIGHER,
-            title=f"{threads}: I/O rate",
-            clock=f"{test.kind}s / running time measured by sysbench",
+        Metric.higher(
+            f"{test.name}.iops",
+            "IO/s",
+            f"{threads}: I/O rate",
+            f"{test.kind}s / running time measured by sysbench",
             headline=headline,
         ),
-        Metric(
-            name=f"{test.name}.bandwidth",
-            unit="B/s",
-            direction=Direction.HIGHER,
-            title=f"{threads}: bandwidth",
-            clock=f"bytes of {test.kind}s / running time measured by sysbench",
+        Metric.higher(
+            f"{test.name}.bandwidth",
+            "B/s",
+            f"{threads}: bandwidth",
+            f"bytes of {test.kind}s / running time measured by sysbench",
         ),
     ]
     return rates + [
-        Metric(
-            name=f"{test.name}.latency_{which}",
-            unit="s",
-            direction=Direction.LOWER,
-            title=f"{threads}: latency, {which}",
-            clock=clock,
-        )
+        Metric.lower(f"{test.name}.latency_{which}", "s", f"{threads}: latency, {which}", clock)
         for which in ("mean", "p95", "max")
     ]

@@ -59,22 +59,9 @@ _UP = Direction.HIGHER
 _VERSION = re.compile(r"[0-9]+(?:\.[0-9]+)+")
 """Of a task; for Redis, a name stands before it, and build and allocator behind it."""
 _CORES_METRICS = [
-    Metric(
-        name="bogo_ops_per_s",
-        unit="1/s",
-        direction=_UP,
-        title="Bogo operations, a worker on every CPU",
-        headline=True,
-        per_cpu=True,
-    ),
-    Metric(
-        name="bogo_ops_per_s_one_worker",
-        unit="1/s",
-        direction=_UP,
-        title="Bogo operations, one worker",
-        headline=True,
-    ),
-    Metric(name="scaling_share", unit="share", direction=_UP, title="Rate on all CPUs, of CPUs times one worker"),
+    Metric.higher("bogo_ops_per_s", "1/s", "Bogo operations, a worker on every CPU", headline=True, per_cpu=True),
+    Metric.higher("bogo_ops_per_s_one_worker", "1/s", "Bogo operations, one worker", headline=True),
+    Metric.higher("scaling_share", "share", "Rate on all CPUs, of CPUs times one worker"),
 ]
 
 
@@ -99,11 +86,10 @@ def of_redis(by_depth: Mapping[int, float], version: str = "") -> dict[str, Any]
         "database_load": DatabaseLoad.KEY_VALUE,
         "title": "Redis SET by depth of the pipeline",
         "metrics": [
-            Metric(
-                name=f"sets_per_s_pipeline_{depth}",
-                unit="1/s",
-                direction=_UP,
-                title=f"SET, pipeline of {depth}",
+            Metric.higher(
+                f"sets_per_s_pipeline_{depth}",
+                "1/s",
+                f"SET, pipeline of {depth}",
                 headline=depth == min(by_depth),
                 per_cpu=True,
             )
@@ -123,7 +109,7 @@ def cores_measurements(series: Mapping[int, float]) -> list[Measurement]:
     return [
         _rate("bogo_ops_per_s", series[most]),
         _rate("bogo_ops_per_s_one_worker", series[1]),
-        Measurement(metric="scaling_share", unit="share", value=series[most] / (most * series[1])),
+        Measurement.of("scaling_share", "share", series[most] / (most * series[1]), role=None),
     ]
 
 
@@ -133,7 +119,7 @@ def redis_measurements(by_depth: Mapping[int, float]) -> list[Measurement]:
 
 
 def _rate(metric: str, value: float) -> Measurement:
-    return Measurement(metric=metric, unit="1/s", value=value, role="database")
+    return Measurement.of(metric, "1/s", value)
 
 
 def moment(text: str) -> datetime:
