@@ -20,7 +20,7 @@ def cloud_answers() -> str:
     lines = ["| cloud | codes | class | meaning | source |", "|---|---|---|---|---|"]
     for cloud, rules in ANSWERS.items():
         for rule in rules:
-            codes = ", ".join(f"`{code}`" for code in rule.codes)
+            codes = ", ".join(f"`{code}`" for code in rule.codes.split())
             meaning = str(rule.meaning.__doc__).splitlines()[0]
             lines.append(f"| {cloud} | {codes} | `{rule.meaning.failure_class}` | {meaning} | [page]({rule.source}) |")
     return "\n".join(lines) + "\n"

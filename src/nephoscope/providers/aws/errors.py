@@ -23,22 +23,12 @@ class NotAllowed(EnvironmentProblem):
 
 
 GONE = frozenset(
-    {
-        "InvalidInstanceID.NotFound",
-        "InvalidVolume.NotFound",
-        "InvalidGroup.NotFound",
-        "InvalidGroupId.NotFound",
-        "InvalidPlacementGroup.Unknown",
-        "InvalidVpcID.NotFound",
-        "InvalidSubnetID.NotFound",
-        "InvalidRouteTableID.NotFound",
-        "InvalidInternetGatewayID.NotFound",
-        "InvalidGatewayID.NotFound",
-        "InvalidVpcPeeringConnectionID.NotFound",
-        "InvalidAssociationID.NotFound",
-        "Gateway.NotAttached",
-        "InvalidSnapshot.NotFound",
-    }
+    (
+        "InvalidInstanceID.NotFound InvalidVolume.NotFound InvalidGroup.NotFound InvalidGroupId.NotFound "
+        "InvalidPlacementGroup.Unknown InvalidVpcID.NotFound InvalidSubnetID.NotFound InvalidRouteTableID.NotFound "
+        "InvalidInternetGatewayID.NotFound InvalidGatewayID.NotFound InvalidVpcPeeringConnectionID.NotFound "
+        "InvalidAssociationID.NotFound Gateway.NotAttached InvalidSnapshot.NotFound"
+    ).split()
 )
 """For a deletion: already deleted. For a use: EC2 does not know yet what it has just created."""
 IN_USE = frozenset(
@@ -60,61 +50,38 @@ _WHO = "`aws sts get-caller-identity` shows who you are; docs/how-to/run-on-aws.
 
 RULES = (
     Rule(
-        (
-            "RequestLimitExceeded",
-            "*Throttl*",
-            "SlowDown",
-            "TooManyRequests*",
-            "*RateExceeded",
-            "BandwidthLimitExceeded",
-        ),
+        "RequestLimitExceeded *Throttl* SlowDown TooManyRequests* *RateExceeded BandwidthLimitExceeded",
         Throttled,
         _CODES,
         SLOWER,
     ),
     Rule(
-        (
-            "AccessDenied*",
-            "AuthFailure",
-            "Blocked",
-            "ExpiredToken*",
-            "Insufficient*Permission*",
-            "Insufficient*Privilege*",
-            "InvalidAccessKeyId",
-            "InvalidClientTokenId",
-            "OptInRequired",
-            "PendingVerification",
-            "RequestExpired",
-            "SignatureDoesNotMatch",
-            "Unauthorized*",
-            "UnrecognizedClient*",
-        ),
+        "AccessDenied* AuthFailure Blocked ExpiredToken* Insufficient*Permission* Insufficient*Privilege* "
+        "InvalidAccessKeyId InvalidClientTokenId OptInRequired PendingVerification RequestExpired "
+        "SignatureDoesNotMatch Unauthorized* UnrecognizedClient*",
         NotAllowed,
         _CODES,
         _WHO,
     ),
-    Rule(("Insufficient*", "Unfulfillable*", "*CapacityExceeded"), CapacityLacking, _CODES, LATER),
-    Rule(("SpotMaxPriceTooLow", "capacity-*", "price-too-low", "*-group-constraint"), CapacityLacking, _SPOT, LATER),
-    Rule(("*LimitExceeded", "*QuotaExceeded", "*CountExceeded", "max-spot-*"), QuotaReached, _CODES, _MORE),
+    Rule("Insufficient* Unfulfillable* *CapacityExceeded", CapacityLacking, _CODES, LATER),
+    Rule("SpotMaxPriceTooLow capacity-* price-too-low *-group-constraint", CapacityLacking, _SPOT, LATER),
+    Rule("*LimitExceeded *QuotaExceeded *CountExceeded max-spot-*", QuotaReached, _CODES, _MORE),
     Rule(
-        ("Unsupported*", "*NotSupported", "InvalidInstanceType*", "constraint-not-fulfillable"),
+        "Unsupported* *NotSupported InvalidInstanceType* constraint-not-fulfillable",
         MachineUnsupported,
         _CODES,
         OTHER_ZONE,
     ),
-    Rule(("Internal*", "*Unavailable", "RequestTimeout*", *sorted(GONE)), InfrastructureFailure, _CODES),
+    Rule(f"Internal* *Unavailable RequestTimeout* {' '.join(sorted(GONE))}", InfrastructureFailure, _CODES),
     Rule(
-        ("Invalid*", "Missing*", "Malformed*", "UnknownParameter*", "NoDefaultVpc", "VPCIdNotSpecified"),
-        InputError,
-        _CODES,
-        CHECK_STUDY,
+        "Invalid* Missing* Malformed* UnknownParameter* NoDefaultVpc VPCIdNotSpecified", InputError, _CODES, CHECK_STUDY
     ),
 )
 ENDED_RULES = (
-    Rule(("Client.UserInitiatedShutdown",), EndedByUser, _SHUTDOWN),
-    Rule(("*.Spot*",), MachinePreempted, _SPOT, NOT_PREEMPTED),
-    Rule(("Server.Insufficient*", "Server.Unfulfillable*"), CapacityLacking, _SHUTDOWN, LATER),
-    Rule(("*LimitExceeded", "*QuotaExceeded", "*CountExceeded"), QuotaReached, _SHUTDOWN, _MORE),
+    Rule("Client.UserInitiatedShutdown", EndedByUser, _SHUTDOWN),
+    Rule("*.Spot*", MachinePreempted, _SPOT, NOT_PREEMPTED),
+    Rule("Server.Insufficient* Server.Unfulfillable*", CapacityLacking, _SHUTDOWN, LATER),
+    Rule("*LimitExceeded *QuotaExceeded *CountExceeded", QuotaReached, _SHUTDOWN, _MORE),
 )
 """Why a machine ended."""
 

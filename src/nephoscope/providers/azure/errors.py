@@ -30,48 +30,27 @@ _MORE = "request more in the subscription's quotas, or use fewer clusters: --max
 _WHO = "`az account show` shows who you are; docs/how-to/run-on-azure.md lists the permissions you need"
 
 RULES = (
-    Rule(("*Throttled*", "TooManyRequests*", "RetryableError", "OperationPreempted"), Throttled, _LIMITS, SLOWER),
+    Rule("*Throttled* TooManyRequests* RetryableError OperationPreempted", Throttled, _LIMITS, SLOWER),
     Rule(
-        (
-            "Authentication*",
-            "*AuthorizationFailed",
-            "ExpiredAuthenticationToken",
-            "InvalidAuthenticationToken*",
-            "InvalidSubscriptionId",
-            "MissingSubscriptionRegistration",
-            "ReadOnlyDisabledSubscription",
-            "RequestDisallowedByPolicy",
-            "SubscriptionNot*",
-        ),
+        "Authentication* *AuthorizationFailed ExpiredAuthenticationToken InvalidAuthenticationToken* "
+        "InvalidSubscriptionId MissingSubscriptionRegistration ReadOnlyDisabledSubscription RequestDisallowedByPolicy "
+        "SubscriptionNot*",
         EnvironmentProblem,
         _DEPLOYMENT,
         _WHO,
     ),
+    Rule("*Quota* *LimitReached *LimitExceeded *ExceedsLimit* SubnetIsFull", QuotaReached, _DEPLOYMENT, _MORE),
     Rule(
-        ("*Quota*", "*LimitReached", "*LimitExceeded", "*ExceedsLimit*", "SubnetIsFull"),
-        QuotaReached,
-        _DEPLOYMENT,
-        _MORE,
-    ),
-    Rule(
-        ("*Allocation*Failed*", "*AllocationRequest", "*AllocationTimedOut", "*NotEnoughCapacity*", "SkuNotAvailable"),
+        "*Allocation*Failed* *AllocationRequest *AllocationTimedOut *NotEnoughCapacity* SkuNotAvailable",
         CapacityLacking,
         _ALLOCATION,
         LATER,
     ),
-    Rule(("*NotSupported", "Unsupported*"), MachineUnsupported, _MACHINES, OTHER_ZONE),
-    Rule(("*Evicted", "Preempted"), MachinePreempted, _MACHINES, NOT_PREEMPTED),
+    Rule("*NotSupported Unsupported*", MachineUnsupported, _MACHINES, OTHER_ZONE),
+    Rule("*Evicted Preempted", MachinePreempted, _MACHINES, NOT_PREEMPTED),
     Rule(
-        (
-            "*TimedOut",
-            "*Timeout",
-            "*InternalError",
-            "*InternalServerError",
-            "*Internal*Error",
-            "*Unavailable",
-            "AnotherOperationInProgress",
-            "*BeingDeleted",
-        ),
+        "*TimedOut *Timeout *InternalError *InternalServerError *Internal*Error *Unavailable "
+        "AnotherOperationInProgress *BeingDeleted",
         InfrastructureFailure,
         _MACHINES,
     ),

@@ -18,8 +18,8 @@ CHECK_STUDY = "check image, type, zone, subnet and volumes in the study"
 class Rule:
     """Codes that mean the same."""
 
-    codes: tuple[str, ...]
-    """Patterns such as `Insufficient*`, with upper and lower case."""
+    codes: str
+    """Patterns such as `Insufficient*`, with upper and lower case and spaces between them."""
     meaning: type[NephoscopeError]
     source: str
     """Address of the page that documents them."""
@@ -36,4 +36,4 @@ def rule_of(rules: Sequence[Rule], *codes: str) -> Rule | None:
 
 
 def _fits(rule: Rule, codes: Sequence[str]) -> bool:
-    return any(fnmatchcase(code, pattern) for code in codes for pattern in rule.codes)
+    return any(fnmatchcase(code, pattern) for code in codes for pattern in rule.codes.split())

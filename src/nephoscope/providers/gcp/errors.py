@@ -34,38 +34,19 @@ _WHO = "run `gcloud auth application-default login`; docs/how-to/run-on-gcp.md l
 
 RULES = (
     Rule(
-        ("*rateexceeded", "*ratelimitexceeded", "toomanyrequests*", "concurrentoperationsquotaexceeded"),
-        Throttled,
-        _RATES,
-        SLOWER,
+        "*rateexceeded *ratelimitexceeded toomanyrequests* concurrentoperationsquotaexceeded", Throttled, _RATES, SLOWER
     ),
-    Rule(("*poolexhausted*", "*stockout*", "insufficient*capacity*"), CapacityLacking, _RESOURCES, LATER),
+    Rule("*poolexhausted* *stockout* insufficient*capacity*", CapacityLacking, _RESOURCES, LATER),
     Rule(
-        ("*quotaexceeded", "*limitexceeded", "*quota*limit*"),
+        "*quotaexceeded *limitexceeded *quota*limit*",
         QuotaReached,
         _ANSWERS,
         "request more in the project's quotas, or use fewer clusters: --max-clusters",
     ),
+    Rule("unsupported*", MachineUnsupported, _ANSWERS, "check that this machine type supports its disks and options"),
+    Rule("backenderror internal* *unavailable *deadlineexceeded aborted", InfrastructureFailure, _ANSWERS),
     Rule(
-        ("unsupported*",),
-        MachineUnsupported,
-        _ANSWERS,
-        "check that this machine type supports its disks and options",
-    ),
-    Rule(
-        ("backenderror", "internal*", "*unavailable", "*deadlineexceeded", "aborted"), InfrastructureFailure, _ANSWERS
-    ),
-    Rule(
-        (
-            "accessnotconfigured",
-            "auth*",
-            "billing*",
-            "forbidden",
-            "*permission*",
-            "required",
-            "servicedisabled",
-            "unauthenticated",
-        ),
+        "accessnotconfigured auth* billing* forbidden *permission* required servicedisabled unauthenticated",
         EnvironmentProblem,
         _ANSWERS,
         _WHO,
