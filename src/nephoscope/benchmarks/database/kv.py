@@ -68,33 +68,14 @@ class Kv(PacedLoadBenchmark):
     version = 1
     title = "Rows by key"
     parameters = KvParameters
+    drives = load_spec.KvWorkload
+    drawn_later = ("read_percent", "batch", "distribution", "zipf_exponent", "writes")
     kinds = MappingProxyType({"read": ("read",), "write": ("write",)})
     main_rate = ended_per_s("operations", title="reads and writes per second")
 
     @override
     def database_load_of(self, parameters: Any) -> DatabaseLoad:
         return DatabaseLoad.KEY_VALUE
-
-    @override
-    def data_set(self, parameters: Any) -> load_spec.KvWorkload:
-        return load_spec.KvWorkload(
-            rows=parameters.rows,
-            min_block_bytes=parameters.min_block_bytes,
-            max_block_bytes=parameters.max_block_bytes,
-            order=parameters.order,
-        )
-
-    @override
-    def workload(self, parameters: Any, clients: Any) -> load_spec.KvWorkload:
-        return self.data_set(parameters).model_copy(
-            update={
-                "read_percent": parameters.read_percent,
-                "batch": parameters.batch,
-                "distribution": parameters.distribution,
-                "zipf_exponent": parameters.zipf_exponent,
-                "writes": parameters.writes,
-            }
-        )
 
     @override
     def drawn(self, parameters: Any) -> tuple[str, ...]:

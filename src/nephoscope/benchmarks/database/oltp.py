@@ -55,6 +55,8 @@ class _Oltp(PacedLoadBenchmark):
     """What all share."""
 
     operation: ClassVar[str]
+    drawn_later = ("distribution", "profile")
+    loaded_with = MappingProxyType({"distribution": "uniform"})
 
     @override
     def drawn(self, parameters: Any) -> tuple[str, ...]:
@@ -76,18 +78,10 @@ class OltpInsert(_Oltp):
     version = 1
     title = "Inserts (sysbench oltp_insert)"
     parameters = OltpInsertParameters
+    drives = load_spec.OltpInsertWorkload
     kinds = MappingProxyType({"write": ("insert",)})
     operation = "insert"
     main_rate = ended_per_s("inserts")
-
-    @override
-    def data_set(self, parameters: Any) -> load_spec.OltpInsertWorkload:
-        """Does not depend on what is drawn later."""
-        return load_spec.OltpInsertWorkload(tables=parameters.tables, rows=parameters.rows, distribution="uniform")
-
-    @override
-    def workload(self, parameters: Any, clients: Any) -> load_spec.OltpInsertWorkload:
-        return self.data_set(parameters).model_copy(update={"distribution": parameters.distribution})
 
     @override
     def notes(self, parameters: Any) -> list[str]:
@@ -98,18 +92,7 @@ class _Transactions(_Oltp):
     """What both kinds of transactions share."""
 
     main_rate = ended_per_s("transactions")
-    workload_of: ClassVar[type[load_spec.OltpReadWriteWorkload | load_spec.OltpReadOnlyWorkload]]
     sysbench_trips: ClassVar[int]
-
-    @override
-    def data_set(self, parameters: Any) -> load_spec.AnyWorkload:
-        """Does not depend on what is drawn later."""
-        return self.workload_of(tables=parameters.tables, rows=parameters.rows, distribution="uniform")
-
-    @override
-    def workload(self, parameters: Any, clients: Any) -> load_spec.AnyWorkload:
-        driven = {"distribution": parameters.distribution, "profile": parameters.profile}
-        return self.data_set(parameters).model_copy(update=driven)
 
     @override
     def notes(self, parameters: Any) -> list[str]:
@@ -130,7 +113,7 @@ class OltpReadWrite(_Transactions):
     parameters = OltpReadWriteParameters
     kinds = MappingProxyType({"write": ("read_write",)})
     operation = "read_write"
-    workload_of = load_spec.OltpReadWriteWorkload
+    drives = load_spec.OltpReadWriteWorkload
     sysbench_trips = 20
 
 
@@ -143,5 +126,5 @@ class OltpReadOnly(_Transactions):
     parameters = OltpReadOnlyParameters
     kinds = MappingProxyType({"read": ("read_only",)})
     operation = "read_only"
-    workload_of = load_spec.OltpReadOnlyWorkload
+    drives = load_spec.OltpReadOnlyWorkload
     sysbench_trips = 16

@@ -33,16 +33,13 @@ class PointSelect(PacedLoadBenchmark):
     resumable = True
     title = "Point selects"
     parameters = PointSelectParameters
+    drives = load_spec.PointSelectWorkload
     kinds = MappingProxyType({"read": ("point_select",)})
     main_rate = ended_per_s("selects", title="point selects per second")
 
     @override
     def database_load_of(self, parameters: Any) -> DatabaseLoad:
         return DatabaseLoad.KEY_VALUE
-
-    @override
-    def data_set(self, parameters: Any) -> load_spec.PointSelectWorkload:
-        return load_spec.PointSelectWorkload(rows=parameters.rows)
 
     @override
     def drawn(self, parameters: Any) -> tuple[str, ...]:

@@ -40,6 +40,8 @@ class Tpcb(PacedLoadBenchmark):
     version = 1
     title = "pgbench's transaction (TPC-B, sort of)"
     parameters = TpcbParameters
+    drives = load_spec.TpcbWorkload
+    drawn_later = ("profile",)
     kinds = MappingProxyType({"write": ("deposit",)})
     main_rate = ended_per_s("transactions")
 
@@ -47,14 +49,6 @@ class Tpcb(PacedLoadBenchmark):
     def version_of(self, parameters: Mapping[str, Any]) -> int:
         """Newer when pipelined: there each update is counted in the server, which takes a little more of its time."""
         return self.version + (parameters.get("profile") == "pipelined")
-
-    @override
-    def data_set(self, parameters: Any) -> load_spec.TpcbWorkload:
-        return load_spec.TpcbWorkload(scale=parameters.scale)
-
-    @override
-    def workload(self, parameters: Any, clients: Any) -> load_spec.TpcbWorkload:
-        return self.data_set(parameters).model_copy(update={"profile": parameters.profile})
 
     @override
     def drawn(self, parameters: Any) -> tuple[str, ...]:

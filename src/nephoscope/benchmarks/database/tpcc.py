@@ -159,21 +159,13 @@ class Tpcc(LoadBenchmark):
     title = "TPC-C"
     parameters = TpccParameters
 
-    @override
-    def data_set(self, parameters: Any) -> load_spec.TpccWorkload:
-        """Profiles and waits share one data set."""
-        return load_spec.TpccWorkload(warehouses=parameters.warehouses)
+    drives = load_spec.TpccWorkload
+    drawn_later = ("active_warehouses", "profile", "wait", "wait_factor", "delivery")
 
     @override
-    def workload(self, parameters: Any, clients: Clients) -> load_spec.TpccWorkload:
-        return load_spec.TpccWorkload(
-            warehouses=parameters.warehouses,
-            active_warehouses=clients.active_warehouses,
-            profile=parameters.profile,
-            wait=parameters.wait,
-            wait_factor=parameters.wait_factor,
-            delivery=parameters.delivery,
-        )
+    def workload(self, parameters: Any, clients: Clients) -> load_spec.AnyWorkload:
+        driven = super().workload(parameters, clients)
+        return driven.model_copy(update={"active_warehouses": clients.active_warehouses})
 
     @override
     def clients(self, site: Site, parameters: Any) -> Clients:

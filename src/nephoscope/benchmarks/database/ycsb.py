@@ -60,24 +60,15 @@ class Ycsb(PacedLoadBenchmark):
     """2: on Aerospike, an update of a record with one field replaces it, as YCSB's binding does."""
     title = "YCSB's core workloads"
     parameters = YcsbParameters
+    drives = load_spec.YcsbWorkload
+    drawn_later = ("mix", "distribution")
+    loaded_with = MappingProxyType({"mix": "a"})
     kinds = MappingProxyType({"read": ("read", "scan"), "write": ("update", "insert", "read_modify_write")})
     main_rate = ended_per_s("operations")
 
     @override
     def database_load_of(self, parameters: Any) -> DatabaseLoad:
         return DatabaseLoad.KEY_VALUE
-
-    @override
-    def data_set(self, parameters: Any) -> load_spec.YcsbWorkload:
-        """The mix does not change what is loaded."""
-        return load_spec.YcsbWorkload(
-            rows=parameters.rows, mix="a", fields=parameters.fields, field_bytes=parameters.field_bytes
-        )
-
-    @override
-    def workload(self, parameters: Any, clients: Any) -> load_spec.YcsbWorkload:
-        driven = {"mix": parameters.mix, "distribution": parameters.distribution}
-        return self.data_set(parameters).model_copy(update=driven)
 
     @override
     def drawn(self, parameters: Any) -> tuple[str, ...]:

@@ -84,9 +84,20 @@ class LoadBenchmark(Benchmark):
     kinds: ClassVar[Mapping[str, tuple[str, ...]]] = {}
     """Its operations by what they do (`read`, `write`), as a rule may call them."""
 
-    @abstractmethod
+    drives: ClassVar[type[load_spec.AnyWorkload]]
+    """The workload of the contract, whose keys are those of the parameters."""
+    drawn_later: ClassVar[tuple[str, ...]] = ()
+    """Keys that do not change what is loaded."""
+    loaded_with: ClassVar[Mapping[str, Any]] = {}
+    """What stands in a data set for those of them that have no default."""
+
     def data_set(self, parameters: Any) -> load_spec.AnyWorkload:
-        """The workload of the contract as far as it decides what is loaded: equal data sets are loaded once."""
+        """The workload as far as it decides what is loaded: equal data sets are loaded once."""
+        given = {name: value for name, value in self._given(parameters).items() if name not in self.drawn_later}
+        return self.drives.model_validate({**given, **self.loaded_with})
+
+    def _given(self, parameters: Any) -> dict[str, Any]:
+        return {name: getattr(parameters, name) for name in self.drives.model_fields if hasattr(parameters, name)}
 
     @abstractmethod
     def fixture_bytes(self, parameters: Any) -> int:
@@ -98,7 +109,7 @@ class LoadBenchmark(Benchmark):
 
     def workload(self, parameters: Any, clients: Clients) -> load_spec.AnyWorkload:  # noqa: ARG002 - for subclasses
         """The workload as it is driven."""
-        return self.data_set(parameters)
+        return self.drives.model_validate(self._given(parameters))
 
     def pace(self, parameters: Any) -> load_spec.AnyPace:  # noqa: ARG002 - for subclasses
         """When operations are due."""

@@ -350,7 +350,7 @@ def _measured(logs: "_Logs", known: MachineType | None) -> list[ImportedMeasurem
             for one in section_measurements(section, served)
         ]
 
-    readers: Mapping[str, Callable[[str], list[ImportedMeasurement]]] = {
+    readers: Mapping[str, Callable[[str], Iterable[ImportedMeasurement]]] = {
         _CPU: lambda text: cpu_measurements(_judged(text)),
         _PING: lambda text: ping_measurements(parse_ping(text)),
         _IPERF: lambda text: throughput_measurements(parse_iperf_client(text)),

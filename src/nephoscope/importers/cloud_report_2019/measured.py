@@ -1,5 +1,8 @@
 """What was parsed -> measurements with their metric, in SI units."""
 
+from collections.abc import Iterator
+from typing import Any
+
 from pydantic import Field
 
 from nephoscope.model.frozen import Frozen
@@ -33,99 +36,58 @@ class ImportedMeasurement(Frozen):
     )
 
 
-def cpu_measurements(log: StressNgLog) -> list[ImportedMeasurement]:
+def _of(
+    tool: str, subject: Subject, direction: Direction, metric: str, unit: str, value: Bounded | None, **more: Any
+) -> Iterator[ImportedMeasurement]:
+    """One number; none where the log has none."""
+    if value is None:
+        return
+    if isinstance(value, LowerBound):
+        value, more = value.above, {**more, "bound": "lower"}
+    yield ImportedMeasurement(
+        tool=tool, subject=subject, metric=metric, unit=unit, direction=direction, value=value, **more
+    )
+
+
+def cpu_measurements(log: StressNgLog) -> Iterator[ImportedMeasurement]:
     """Bogo operations, as the benchmark `stress-ng` names them, and effective CPUs."""
-    return [
-        ImportedMeasurement(
-            tool=f"stress-ng {row.stressor}",
-            subject=Subject.CPU,
-            metric=metric,
-            unit=unit,
-            direction=_UP,
-            value=value,
-        )
-        for row in log.rows
-        for metric, unit, value in (
-            ("bogo_ops_per_s", "1/s", row.per_second),
-            ("bogo_ops_per_s_cpu_time", "1/s", row.per_cpu_second),
-            ("cpus_effective_user", "CPUs", row.user_s / row.real_s),
-        )
-    ]
+    for row in log.rows:
+        tool = f"stress-ng {row.stressor}"
+        yield from _of(tool, Subject.CPU, _UP, "bogo_ops_per_s", "1/s", row.per_second)
+        yield from _of(tool, Subject.CPU, _UP, "bogo_ops_per_s_cpu_time", "1/s", row.per_cpu_second)
+        yield from _of(tool, Subject.CPU, _UP, "cpus_effective_user", "CPUs", row.user_s / row.real_s)
 
 
-def ping_measurements(ping: Ping) -> list[ImportedMeasurement]:
+def ping_measurements(ping: Ping) -> Iterator[ImportedMeasurement]:
     """Round-trip times, and the share that was lost."""
-    values = {"packets_lost_share": ("share", 1 - ping.received / ping.sent)}
-    if ping.times:
-        values |= {
-            "round_trip_minimum": ("s", ping.times.minimum_s),
-            "round_trip_mean": ("s", ping.times.mean_s),
-            "round_trip_maximum": ("s", ping.times.maximum_s),
-        }
-        if ping.times.deviation_s is not None:
-            values["round_trip_deviation"] = ("s", ping.times.deviation_s)
-    return [
-        ImportedMeasurement(
-            tool="ping", subject=Subject.NETWORK, metric=metric, unit=unit, direction=_DOWN, value=value
-        )
-        for metric, (unit, value) in values.items()
-    ]
+    lost = 1 - ping.received / ping.sent
+    yield from _of("ping", Subject.NETWORK, _DOWN, "packets_lost_share", "share", lost)
+    for which in ("minimum", "mean", "maximum", "deviation") if ping.times else ():
+        time_s = getattr(ping.times, f"{which}_s")
+        yield from _of("ping", Subject.NETWORK, _DOWN, f"round_trip_{which}", "s", time_s)
 
 
-def throughput_measurements(iperf: Iperf) -> list[ImportedMeasurement]:
+def throughput_measurements(iperf: Iperf) -> Iterator[ImportedMeasurement]:
     """The rate of the whole, and of each interval."""
     rates = [(None, iperf.whole.bits_per_s), *((row.end_s, row.bits_per_s) for row in iperf.intervals)]
-    return [
-        ImportedMeasurement(
-            tool="iperf",
-            subject=Subject.NETWORK,
-            metric="sent_bits_per_s",
-            unit="bit/s",
-            direction=_UP,
-            at_s=at_s,
-            value=rate,
-        )
-        for at_s, rate in rates
-    ]
+    for at_s, rate in rates:
+        yield from _of("iperf", Subject.NETWORK, _UP, "sent_bits_per_s", "bit/s", rate, at_s=at_s)
 
 
-def load_measurements(load: FileioLoad) -> list[ImportedMeasurement]:
+def load_measurements(load: FileioLoad) -> Iterator[ImportedMeasurement]:
     """The rate of `prepare`; nothing when it wrote nothing."""
-    if load.bytes_per_s is None:
-        return []
-    return [
-        ImportedMeasurement(
-            tool=PREPARE,
-            subject=Subject.STORAGE,
-            metric="written_bytes_per_s",
-            unit="B/s",
-            direction=_UP,
-            value=load.bytes_per_s,
-        )
-    ]
+    return _of(PREPARE, Subject.STORAGE, _UP, "written_bytes_per_s", "B/s", load.bytes_per_s)
 
 
-def section_measurements(section: FileioSection, own: Verdict | None) -> list[ImportedMeasurement]:
+def section_measurements(section: FileioSection, own: Verdict | None) -> Iterator[ImportedMeasurement]:
     """Rate, operations and latency at one number of threads."""
-    values: tuple[tuple[str, str, Direction, Bounded | None], ...] = (
-        ("read_bytes_per_s" if section.reading else "written_bytes_per_s", "B/s", _UP, section.bytes_per_s),
+    rate = "read_bytes_per_s" if section.reading else "written_bytes_per_s"
+    for metric, unit, direction, value in (
+        (rate, "B/s", _UP, section.bytes_per_s),
         ("operations_per_s", "IO/s", _UP, section.operations_per_s),
         ("latency_mean", "s", _DOWN, section.latency_mean_s),
         ("latency_p95", "s", _DOWN, section.latency_p95_s),
         ("latency_maximum", "s", _DOWN, section.latency_maximum_s),
-    )
-    return [
-        ImportedMeasurement(
-            tool=f"sysbench fileio {section.mode}",
-            subject=Subject.STORAGE,
-            metric=metric,
-            unit=unit,
-            direction=direction,
-            threads=section.threads,
-            value=value.above if isinstance(value, LowerBound) else value,
-            bound="lower" if isinstance(value, LowerBound) else None,
-            own_verdict=own,
-        )
-        for metric, unit, direction, value in values
-        if value is not None
-    ]
+    ):
+        tool, more = f"sysbench fileio {section.mode}", {"threads": section.threads, "own_verdict": own}
+        yield from _of(tool, Subject.STORAGE, direction, metric, unit, value, **more)

@@ -23,12 +23,22 @@ class NotAllowed(EnvironmentProblem):
 
 
 GONE = frozenset(
-    (
-        "InvalidInstanceID.NotFound InvalidVolume.NotFound InvalidGroup.NotFound InvalidGroupId.NotFound "
-        "InvalidPlacementGroup.Unknown InvalidVpcID.NotFound InvalidSubnetID.NotFound InvalidRouteTableID.NotFound "
-        "InvalidInternetGatewayID.NotFound InvalidGatewayID.NotFound InvalidVpcPeeringConnectionID.NotFound "
-        "InvalidAssociationID.NotFound Gateway.NotAttached InvalidSnapshot.NotFound"
-    ).split()
+    {
+        "InvalidInstanceID.NotFound",
+        "InvalidVolume.NotFound",
+        "InvalidGroup.NotFound",
+        "InvalidGroupId.NotFound",
+        "InvalidPlacementGroup.Unknown",
+        "InvalidVpcID.NotFound",
+        "InvalidSubnetID.NotFound",
+        "InvalidRouteTableID.NotFound",
+        "InvalidInternetGatewayID.NotFound",
+        "InvalidGatewayID.NotFound",
+        "InvalidVpcPeeringConnectionID.NotFound",
+        "InvalidAssociationID.NotFound",
+        "Gateway.NotAttached",
+        "InvalidSnapshot.NotFound",
+    }
 )
 """For a deletion: already deleted. For a use: EC2 does not know yet what it has just created."""
 IN_USE = frozenset(

@@ -7,6 +7,7 @@ from typing import Any
 import pytest
 
 from nephoscope.benchmarks.database.kv import Kv, KvParameters
+from nephoscope.benchmarks.database.tpcc_editions import Clients
 from nephoscope.benchmarks.load import output as load_output
 from nephoscope.benchmarks.load import spec as load_spec
 from nephoscope.benchmarks.load.benchmark import _target
@@ -39,7 +40,7 @@ def test_reads_and_writes_are_read_from_either_kind_of_target(name: str, paramet
 def test_the_spec_that_is_sent_is_the_one_that_was_recorded() -> None:
     for name, parameters in (("run.jsonl", CLOSED), ("run-resp.jsonl", POISSON)):
         recorded = load_output.read(text_of(name)).started.spec
-        assert Kv().workload(parameters, None) == recorded.workload
+        assert Kv().workload(parameters, Clients()) == recorded.workload
         assert Kv().pace(parameters) == recorded.pace
         assert isinstance(recorded.target, PostgresTarget | RespTarget)
         endpoint = Endpoint(dsn=recorded.target.dsn, environment={}, version="", origin="user")

@@ -15,6 +15,7 @@ from nephoscope.benchmarks.database.oltp import (
     OltpReadWriteParameters,
 )
 from nephoscope.benchmarks.database.tpcb import Tpcb, TpcbParameters
+from nephoscope.benchmarks.database.tpcc_editions import Clients
 from nephoscope.benchmarks.load import output as load_output
 from nephoscope.benchmarks.load.benchmark import LoadBenchmark
 from nephoscope.model.errors import OutputUnreadable
@@ -66,7 +67,7 @@ def test_the_spec_that_is_sent_is_the_one_that_was_recorded(
     operation: str,
 ) -> None:
     recorded = load_output.read(text_of(name)).started.spec
-    assert benchmark.workload(parameters, None) == recorded.workload  # type: ignore[arg-type]
+    assert benchmark.workload(parameters, Clients()) == recorded.workload
     assert benchmark.pace(parameters) == recorded.pace
 
 
@@ -105,7 +106,7 @@ def test_notes_say_what_is_drawn_and_how_it_is_sent() -> None:
     ]
     reads = OltpReadOnlyParameters(**chatty.model_dump())
     assert OltpReadOnly().notes(reads)[2] == "16 round trips per transaction, like sysbench."
-    assert OltpReadOnly().workload(reads, None).kind == "oltp_read_only"
+    assert OltpReadOnly().workload(reads, Clients()).kind == "oltp_read_only"
     assert Tpcb().notes(TPCB)[1] == "1 branch; 7 round trips per transaction, like pgbench."
 
 

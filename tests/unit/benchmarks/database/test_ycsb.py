@@ -6,6 +6,7 @@ from typing import Any
 
 import pytest
 
+from nephoscope.benchmarks.database.tpcc_editions import Clients
 from nephoscope.benchmarks.database.ycsb import OPERATIONS, Ycsb, YcsbParameters
 from nephoscope.benchmarks.load import output as load_output
 from nephoscope.benchmarks.load import spec as load_spec
@@ -43,7 +44,7 @@ def test_operations_are_read_from_either_kind_of_target(name: str, parameters: Y
 @each_recorded
 def test_the_spec_that_is_sent_is_the_one_that_was_recorded(name: str, parameters: YcsbParameters) -> None:
     recorded = load_output.read(text_of(name)).started.spec
-    assert Ycsb().workload(parameters, None) == recorded.workload
+    assert Ycsb().workload(parameters, Clients()) == recorded.workload
     assert Ycsb().pace(parameters) == recorded.pace
     assert isinstance(recorded.target, PostgresTarget | RespTarget)
     endpoint = Endpoint(dsn=recorded.target.dsn, environment={}, version="", origin="user")
