@@ -75,6 +75,12 @@ class _Module(ast.NodeVisitor):
         if node.id not in self._callable_here:  # a function that only calls itself is unused
             self.used.add((self.name, node.id))
 
+    def visit_Constant(self, node: ast.Constant) -> None:
+        """A place such as 'providers.ssh:SshProvider', which `pkgutil.resolve_name` looks up."""
+        module, colon, name = str(node.value).partition(":")
+        if colon and name.isidentifier():
+            self.used |= {(one, name) for one in self.modules if one.endswith(f".{module}")}
+
     def visit_Attribute(self, node: ast.Attribute) -> None:
         if isinstance(node.ctx, ast.Load):
             self.attributes.add(node.attr)

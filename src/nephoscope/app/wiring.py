@@ -9,7 +9,8 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from functools import partial
 from importlib import resources
 from pathlib import Path
-from typing import TYPE_CHECKING, TypeVar
+from pkgutil import resolve_name
+from typing import TYPE_CHECKING, Any, TypeVar
 
 import nephoscope
 from nephoscope.machines.tools import LOAD
@@ -22,7 +23,7 @@ if TYPE_CHECKING:
     from nephoscope.providers.base import ClusterRequest, Provider
     from nephoscope.providers.cloud.data_sets import ObjectStorage
     from nephoscope.providers.cloud.order import Question
-    from nephoscope.providers.cloud.provider import Cloud, CloudProvider
+    from nephoscope.providers.cloud.provider import CloudProvider
     from nephoscope.providers.cloud.snapshots import Snapshots
     from nephoscope.run.world import Listener, World
     from nephoscope.store.folder import ResultsFolder
@@ -57,31 +58,25 @@ class _OnDemand(Mapping[str, Part]):
         return len(self._makers)
 
 
-def _aws(clock: "Clock") -> "tuple[Cloud, Snapshots]":
-    from nephoscope.providers.aws.cloud import AwsCloud
-    from nephoscope.providers.aws.snapshots import EbsSnapshots
-
-    cloud = AwsCloud(clock)
-    return cloud, EbsSnapshots(cloud)
+def _make(part: str, *given: Any) -> Any:
+    """A part of nephoscope, by the place of its class: its modules load now."""
+    return resolve_name(f"nephoscope.{part}")(*given)
 
 
-def _azure(clock: "Clock") -> "tuple[Cloud, Snapshots]":
-    from nephoscope.providers.azure.cloud import AzureCloud
-    from nephoscope.providers.azure.snapshots import ManagedDiskSnapshots
-
-    cloud = AzureCloud(clock)
-    return cloud, ManagedDiskSnapshots(cloud)
-
-
-def _gcp(clock: "Clock") -> "tuple[Cloud, Snapshots]":
-    from nephoscope.providers.gcp.cloud import GcpCloud
-    from nephoscope.providers.gcp.snapshots import DiskSnapshots
-
-    cloud = GcpCloud(clock)
-    return cloud, DiskSnapshots(cloud)
-
-
-_CLOUDS: "Mapping[str, Callable[[Clock], tuple[Cloud, Snapshots]]]" = {"aws": _aws, "azure": _azure, "gcp": _gcp}
+_CLOUDS: Mapping[str, tuple[str, str, str]] = {
+    "aws": ("providers.aws.cloud:AwsCloud", "providers.aws.snapshots:EbsSnapshots", "providers.aws.objects:S3"),
+    "azure": (
+        "providers.azure.cloud:AzureCloud",
+        "providers.azure.snapshots:ManagedDiskSnapshots",
+        "providers.azure.objects:Blobs",
+    ),
+    "gcp": (
+        "providers.gcp.cloud:GcpCloud",
+        "providers.gcp.snapshots:DiskSnapshots",
+        "providers.gcp.objects:CloudStorage",
+    ),
+}
+"""Of each cloud: its machines, its snapshots of volumes, and its object storage."""
 
 
 def _on_cloud(name: str) -> "CloudProvider":
@@ -90,9 +85,9 @@ def _on_cloud(name: str) -> "CloudProvider":
     from nephoscope.run.clock import SystemClock
 
     clock = SystemClock()
-    cloud, snapshots = _CLOUDS[name](clock)
+    cloud = _make(_CLOUDS[name][0], clock)
     owner = f"{_user()}@{socket.gethostname()}"
-    return CloudProvider(cloud, SshConnect([load_program()], clock), clock, owner, snapshots)
+    return CloudProvider(cloud, SshConnect([load_program()], clock), clock, owner, _make(_CLOUDS[name][1], cloud))
 
 
 def questions_to_its_cloud(request: "ClusterRequest") -> "Sequence[Question]":
@@ -100,39 +95,23 @@ def questions_to_its_cloud(request: "ClusterRequest") -> "Sequence[Question]":
     return _on_cloud(request.configuration.provider).questions(request)
 
 
-def _local() -> "Provider":
-    from nephoscope.providers.local import LocalProvider
-
-    return LocalProvider()
-
-
-def _emulated() -> "Provider":
-    from nephoscope.providers.emulated.provider import EmulatedProvider
-    from nephoscope.run.clock import SystemClock
-
-    return EmulatedProvider(load_program(), SystemClock())
-
-
-def _ssh() -> "Provider":
-    from nephoscope.providers.ssh import SshProvider
-    from nephoscope.run.clock import SystemClock
-
-    return SshProvider([load_program()], SystemClock())
+def _clock() -> "Clock":
+    clock: Clock = _make("run.clock:SystemClock")
+    return clock
 
 
 def _fake_provider() -> "Provider":
     from nephoscope.benchmarks.fake import PROGRAM, fake_program
     from nephoscope.providers.fake import FakeProvider
-    from nephoscope.run.clock import FakeClock
 
-    return FakeProvider({PROGRAM: fake_program}, FakeClock())
+    return FakeProvider({PROGRAM: fake_program}, _make("run.clock:FakeClock"))
 
 
 _PROVIDERS: Mapping[str, Callable[[], "Provider"]] = {
     **{name: partial(_on_cloud, name) for name in _CLOUDS},
-    "local": _local,
-    "emulated": _emulated,
-    "ssh": _ssh,
+    "local": lambda: _make("providers.local:LocalProvider"),
+    "emulated": lambda: _make("providers.emulated.provider:EmulatedProvider", load_program(), _clock()),
+    "ssh": lambda: _make("providers.ssh:SshProvider", [load_program()], _clock()),
     "fake": _fake_provider,
 }
 
@@ -228,32 +207,17 @@ def real_databases() -> "Mapping[str, Database]":
 
 def object_storages(clock: "Clock") -> "Mapping[str, ObjectStorage]":
     """Object storage of each provider, with the credentials of your environment; nothing is asked yet."""
-
-    def aws() -> "ObjectStorage":
-        from nephoscope.providers.aws.objects import S3
-
-        return S3(clock)
-
-    def azure() -> "ObjectStorage":
-        from nephoscope.providers.azure.objects import Blobs
-
-        return Blobs(clock)
-
-    def gcp() -> "ObjectStorage":
-        from nephoscope.providers.gcp.objects import CloudStorage
-
-        return CloudStorage(clock)
-
-    return _OnDemand({"aws": aws, "azure": azure, "gcp": gcp})
+    return _OnDemand({name: partial(_make, storage, clock) for name, (_, _, storage) in _CLOUDS.items()})
 
 
 def snapshots_of_volumes(clock: "Clock") -> "Mapping[str, Snapshots]":
     """Snapshots of each provider, with the credentials of your environment; nothing is asked yet."""
 
-    def of(name: str) -> "Snapshots":
-        return _CLOUDS[name](clock)[1]
+    def of(cloud: str, snapshots: str) -> "Snapshots":
+        made: Snapshots = _make(snapshots, _make(cloud, clock))
+        return made
 
-    return _OnDemand({name: partial(of, name) for name in _CLOUDS})
+    return _OnDemand({name: partial(of, cloud, snapshots) for name, (cloud, snapshots, _) in _CLOUDS.items()})
 
 
 def _user() -> str:

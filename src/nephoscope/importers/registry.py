@@ -3,10 +3,10 @@
 The modules of an importer load when it reads: the command line lists all of them.
 """
 
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass
-from importlib import import_module
 from pathlib import Path
+from pkgutil import resolve_name
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
@@ -23,67 +23,58 @@ class Importer:
     """One line for `nephoscope import --help`."""
     path: str
     """What PATH must be."""
-    read: "Callable[[Path], ImportedStudy]"
+    reader: str
+    """Its function, or the form of its files."""
 
+    def read(self, path: Path) -> "ImportedStudy":
+        """What is at a path.
 
-def _spare_cores(path: Path) -> "ImportedStudy":
-    from nephoscope.importers.spare_cores.report import read
-
-    return read(path)
-
-
-def _postgresbench(path: Path) -> "ImportedStudy":
-    from nephoscope.importers.postgresbench import read
-
-    return read(path)
-
-
-def _perfkit(path: Path) -> "ImportedStudy":
-    from nephoscope.importers.perfkit import read
-
-    return read(path)
-
-
-def _phoronix(path: Path) -> "ImportedStudy":
-    from nephoscope.importers.phoronix import read
-
-    return read(path)
-
-
-def _of_files(module: str, form: str, what: str) -> Importer:
-    def read(path: Path) -> "ImportedStudy":
+        Raises:
+            InputError: it cannot be read, or is of another kind.
+        """
+        reader = resolve_name(f"nephoscope.importers.{self.reader}")
+        if callable(reader):
+            study: ImportedStudy = reader(path)
+            return study
         from nephoscope.importers.files import read_files
 
-        return read_files(path, getattr(import_module(f"nephoscope.importers.{module}"), form))
+        return read_files(path, reader)
 
-    return Importer(what, _FILES, read)
+
+def _of_files(form: str, what: str) -> Importer:
+    return Importer(what, _FILES, form)
 
 
 IMPORTERS: Mapping[str, Importer] = {
     "spare-cores": Importer(
         "Spare Cores: PostgreSQL, Redis, CPU, memory and web server of cloud machine types.",
         "the folder that holds PROVIDER/TYPE/TASK/{stdout,meta.json}, or the SQLite file",
-        _spare_cores,
+        "spare_cores.report:read",
     ),
     "postgresbench": Importer(
         "PostgresBench: pgbench's TPC-B on managed PostgreSQL services.",
         "the folder that holds SERVICE/results/*.json, or one of the files",
-        _postgresbench,
+        "postgresbench:read",
     ),
     "cloud-report": _of_files(
-        "cloud_report_tree",
-        "CLOUD_REPORT_TREE",
+        "cloud_report_tree:CLOUD_REPORT_TREE",
         "Output trees of the Cloud Reports of 2021 and 2022: fio, CoreMark, netperf, TPC-C.",
     ),
     "cockroach-workload": _of_files(
-        "oltp_logs", "COCKROACH", "Logs of `cockroach workload run`: the tables at their end."
+        "oltp_logs:COCKROACH", "Logs of `cockroach workload run`: the tables at their end."
     ),
-    "go-tpc": _of_files("oltp_logs", "GO_TPC", "Logs of `go-tpc tpcc run`: the summary at their end."),
-    "hammerdb": _of_files("oltp_logs", "HAMMERDB", "Logs of HammerDB's timed TPROC-C: NOPM and TPM."),
-    "ycsb": _of_files("oltp_logs", "YCSB", "Output of YCSB clients: throughput and latencies."),
-    "fio": _of_files("tool_files", "FIO", "JSON of fio 2 and 3: one trial per job."),
-    "perfkit": Importer("Samples of PerfKitBenchmarker: newline-delimited JSON.", "the file of samples", _perfkit),
+    "go-tpc": _of_files("oltp_logs:GO_TPC", "Logs of `go-tpc tpcc run`: the summary at their end."),
+    "hammerdb": _of_files("oltp_logs:HAMMERDB", "Logs of HammerDB's timed TPROC-C: NOPM and TPM."),
+    "ycsb": _of_files("oltp_logs:YCSB", "Output of YCSB clients: throughput and latencies."),
+    "fio": _of_files("tool_files:FIO", "JSON of fio 2 and 3: one trial per job."),
+    "perfkit": Importer(
+        "Samples of PerfKitBenchmarker: newline-delimited JSON.",
+        "the file of samples",
+        "perfkit:read",
+    ),
     "phoronix": Importer(
-        "Results of the Phoronix Test Suite: composite.xml.", "a composite.xml, or a folder of these", _phoronix
+        "Results of the Phoronix Test Suite: composite.xml.",
+        "a composite.xml, or a folder of these",
+        "phoronix:read",
     ),
 }

@@ -220,7 +220,7 @@ async def _measure(intent: TrialIntent, benchmark: Benchmark, task: AttemptTask,
                 site = replace(site, endpoint=made or endpoint)
                 await _note_database("before", site, attempt)
                 if task.resumable and _can_be_resumed(benchmark, database):
-                    attempt.write_resumption(_resumption(site.endpoint))
+                    attempt.write_resumption(Resumption(dsn=site.endpoint.dsn if site.endpoint else None))
             if resumption is None or not resumption.measured:
                 await _run(benchmark, site, parameters, task, world)
         for machine, (after, _) in zip(cluster.machines, await observe(configuration, cluster, world), strict=True):
@@ -309,10 +309,6 @@ async def _leave(task: AttemptTask, world: World) -> None:
 def _can_be_resumed(benchmark: Benchmark, database: Database | None) -> bool:
     """Whether another controller could wait for what starts now."""
     return benchmark.resumable and (database is None or isinstance(database, CanAttach))
-
-
-def _resumption(endpoint: Endpoint | None) -> Resumption:
-    return Resumption(dsn=endpoint.dsn if endpoint else None)
 
 
 def _site(intent: TrialIntent, configuration: Configuration, cluster: Cluster, attempt: Attempt, world: World) -> Site:

@@ -6,7 +6,7 @@ of the study's own are asked as `run` asks them before the first trial.
 
 import os
 import shutil
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from tempfile import TemporaryDirectory
@@ -156,11 +156,7 @@ def _installed(tool: Tool) -> bool:
 def _of_every_benchmark() -> _Wanted:
     """A fake one needs a program that no machine has."""
     needs = [one.needs(one.parameters()) for one in BENCHMARKS.values() if not isinstance(one, Fake)]
-    return _Wanted([LOAD, *LocalProvider.tools, *_tools_of(needs)])
-
-
-def _tools_of(needs: Iterable[Needs]) -> Iterator[Tool]:
-    return (tool for one in needs for tool in one.tools)
+    return _Wanted([LOAD, *LocalProvider.tools, *(tool for one in needs for tool in one.tools)])
 
 
 def _of_plan(planned: Plan) -> _Wanted:

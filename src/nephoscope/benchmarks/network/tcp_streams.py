@@ -63,7 +63,7 @@ class Plan:
             Server(
                 self._server_argv(self.port_of(index)),
                 self.port_of(index),
-                _log(folder, self.server_name(index)),
+                folder / f"{self.server_name(index)}.stdout",
                 ends_itself=self.tool != "netperf",
             )
             for index in indices
@@ -118,10 +118,6 @@ class Plan:
         if self.tool == "iperf":
             return [_iperf_client(_text(raw, self.stream_name(index))) for index in indices]
         return [_netperf(_text(raw, self.stream_name(index))) for index in indices]
-
-
-def _log(folder: Path, name: str) -> Path:
-    return folder / f"{name}.stdout"
 
 
 def _text(raw: RawOutput, name: str) -> str:

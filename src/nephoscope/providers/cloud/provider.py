@@ -417,15 +417,10 @@ async def patiently(
             meant = typed(error)
             if meant is None:
                 raise
-            if done == TRIES - 1 or not _passes(meant):
+            if done == TRIES - 1 or not (isinstance(meant, Throttled) or type(meant) is InfrastructureFailure):
                 raise meant from error
         await clock.sleep(FIRST_WAIT_S * 2**done)
     raise AssertionError("the last try returns or raises")
-
-
-def _passes(error: NephoscopeError) -> bool:
-    """Throttled, or a fault of the cloud itself, of no named kind."""
-    return isinstance(error, Throttled) or type(error) is InfrastructureFailure
 
 
 async def together(*actions: Awaitable[Result]) -> list[Result]:
