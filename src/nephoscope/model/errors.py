@@ -84,6 +84,14 @@ class NephoscopeError(Exception):
     failure_class: ClassVar[str] = "defect"
     move: ClassVar[Move] = Move.OURS
 
+    def __init_subclass__(
+        cls, *, named: str | None = None, exit_code: int | None = None, move: Move | None = None
+    ) -> None:
+        """What a kind of error does not state it has from its base; `named` is its `failure_class`."""
+        cls.failure_class = named or cls.failure_class
+        cls.exit_code = cls.exit_code if exit_code is None else exit_code
+        cls.move = move or cls.move
+
     def __init__(self, message: str | Sequence[str], *, hint: str = "") -> None:
         """A text is one line, whatever a server or a file put into it; a message of several is given as a list."""
         self.message = "\n".join(map(line, [message] if isinstance(message, str) else message))
@@ -94,36 +102,24 @@ class NephoscopeError(Exception):
         return f"{self.message}; hint: {self.hint}" if self.hint else self.message
 
 
-class InputError(NephoscopeError):
+class InputError(NephoscopeError, exit_code=2, named="bad_input", move=Move.YOURS):
     """The input is wrong: study file, arguments."""
-
-    exit_code = 2
-    failure_class = "bad_input"
-    move = Move.YOURS
 
 
 class StudyError(InputError):
     """A study file is wrong; the message holds `file:line: key` for each problem, one per line."""
 
 
-class NewerSchema(InputError):
+class NewerSchema(InputError, named="newer_schema"):
     """A file was written by a newer nephoscope."""
 
-    failure_class = "newer_schema"
 
-
-class DamagedFile(InputError):
+class DamagedFile(InputError, named="damaged_file"):
     """A stored file cannot be read: damaged, or edited by hand."""
 
-    failure_class = "damaged_file"
 
-
-class EnvironmentProblem(NephoscopeError):
+class EnvironmentProblem(NephoscopeError, exit_code=3, named="environment", move=Move.YOURS):
     """Something needed is missing or cannot be reached."""
-
-    exit_code = 3
-    failure_class = "environment"
-    move = Move.YOURS
 
 
 def not_read(path: Path | str, error: OSError, *, hint: str) -> NephoscopeError:
@@ -134,74 +130,48 @@ def not_read(path: Path | str, error: OSError, *, hint: str) -> NephoscopeError:
     return DamagedFile(message, hint=hint)
 
 
-class ToolMissing(EnvironmentProblem):
+class ToolMissing(EnvironmentProblem, named="tool_missing"):
     """A tool is not installed, so the benchmark that needs it does not run."""
 
-    failure_class = "tool_missing"
 
-
-class TargetUnreachable(EnvironmentProblem):
+class TargetUnreachable(EnvironmentProblem, named="target_unreachable"):
     """A database cannot be reached."""
 
-    failure_class = "target_unreachable"
 
-
-class MachineUnreachable(EnvironmentProblem):
+class MachineUnreachable(EnvironmentProblem, named="machine_unreachable"):
     """A machine does not answer over SSH."""
 
-    failure_class = "machine_unreachable"
 
-
-class AccessDenied(EnvironmentProblem):
+class AccessDenied(EnvironmentProblem, named="access_denied"):
     """A machine answers but rejects the login: wrong user, wrong key."""
 
-    failure_class = "access_denied"
 
-
-class HostKeyRefused(EnvironmentProblem):
+class HostKeyRefused(EnvironmentProblem, named="host_key_refused"):
     """A machine's host key is not known, or differs from the one known for it."""
 
-    failure_class = "host_key_refused"
 
-
-class ClockOff(EnvironmentProblem):
+class ClockOff(EnvironmentProblem, named="clock_off"):
     """The clocks of load machines that must start together differ by too much."""
 
-    failure_class = "clock_off"
 
-
-class MachineInUse(EnvironmentProblem):
+class MachineInUse(EnvironmentProblem, named="machine_in_use"):
     """Another study holds the lease of a machine."""
 
-    failure_class = "machine_in_use"
 
-
-class CleanupFailed(EnvironmentProblem):
+class CleanupFailed(EnvironmentProblem, named="machines_left"):
     """Machines of a study could not be deleted, and may still cost money."""
 
-    failure_class = "machines_left"
 
-
-class LeaseLost(EnvironmentProblem):
+class LeaseLost(EnvironmentProblem, named="taken_for_dead"):
     """Other controllers of a study heard nothing from this one for too long, and took over its trials."""
 
-    failure_class = "taken_for_dead"
 
-
-class FolderInUse(NephoscopeError):
+class FolderInUse(NephoscopeError, exit_code=5, named="folder_in_use", move=Move.YOURS):
     """Another process holds the lock of this results folder."""
 
-    exit_code = 5
-    failure_class = "folder_in_use"
-    move = Move.YOURS
 
-
-class StorageFailed(NephoscopeError):
+class StorageFailed(NephoscopeError, exit_code=6, named="storage", move=Move.YOURS):
     """A result could not be stored."""
-
-    exit_code = 6
-    failure_class = "storage"
-    move = Move.YOURS
 
     @classmethod
     def of(cls, path: Path, error: OSError) -> "StorageFailed":
@@ -211,81 +181,48 @@ class StorageFailed(NephoscopeError):
         return cls(f"could not store {path}: {what}", hint=_STORAGE_HINTS.get(error.errno or 0, default))
 
 
-class ClaimsFailed(NephoscopeError):
+class ClaimsFailed(NephoscopeError, exit_code=7, named="claims_failed", move=Move.YOURS):
     """The data at hand do not support a published claim."""
 
-    exit_code = 7
-    failure_class = "claims_failed"
-    move = Move.YOURS
 
-
-class ComparisonFailed(NephoscopeError):
+class ComparisonFailed(NephoscopeError, exit_code=8, named="comparison_failed", move=Move.YOURS):
     """The later of two studies is worse than the earlier one by the stated margin, or that is not decided."""
 
-    exit_code = 8
-    failure_class = "comparison_failed"
-    move = Move.YOURS
 
-
-class ResultsAltered(NephoscopeError):
+class ResultsAltered(NephoscopeError, exit_code=8, named="altered", move=Move.YOURS):
     """Stored files of a results folder were changed, removed or added after their trials ended."""
 
-    exit_code = 8
-    failure_class = "altered"
-    move = Move.YOURS
 
-
-class FilesUnreadable(NephoscopeError):
+class FilesUnreadable(NephoscopeError, exit_code=EXIT_TRIALS_FAILED, named="files_unreadable", move=Move.YOURS):
     """Files that were given to `parse-output` are damaged, or no known tool wrote them."""
 
-    exit_code = EXIT_TRIALS_FAILED
-    failure_class = "files_unreadable"
-    move = Move.YOURS
 
-
-class TrialFailure(NephoscopeError):
+class TrialFailure(NephoscopeError, exit_code=EXIT_TRIALS_FAILED, named="trial", move=Move.YOURS):
     """A trial could not be finished; the study continues with the next one."""
 
-    exit_code = EXIT_TRIALS_FAILED
-    failure_class = "trial"
-    move = Move.YOURS
 
-
-class ToolFailed(TrialFailure):
+class ToolFailed(TrialFailure, named="tool_failed"):
     """A tool ended with an error."""
 
-    failure_class = "tool_failed"
 
-
-class ToolTimedOut(TrialFailure):
+class ToolTimedOut(TrialFailure, named="timeout"):
     """A tool did not finish in time and was killed."""
 
-    failure_class = "timeout"
 
-
-class OutputUnreadable(TrialFailure):
+class OutputUnreadable(TrialFailure, named="output_unreadable", move=Move.OURS):
     """A parser does not recognise a tool's output: it is garbage, empty, or from another version."""
 
-    failure_class = "output_unreadable"
-    move = Move.OURS
 
-
-class TargetLost(TrialFailure):
+class TargetLost(TrialFailure, named="target_lost"):
     """The database died or disappeared during a trial."""
 
-    failure_class = "target_lost"
 
-
-class DatabaseFailed(TrialFailure):
+class DatabaseFailed(TrialFailure, named="database_failed"):
     """The database could not be started, prepared or stopped."""
 
-    failure_class = "database_failed"
 
-
-class NoSpaceOnMachine(TrialFailure):
+class NoSpaceOnMachine(TrialFailure, named="no_space_on_machine"):
     """A measured machine's disk is full."""
-
-    failure_class = "no_space_on_machine"
 
 
 def tool_failed(message: str, *, hint: str = "", otherwise: type[TrialFailure] = ToolFailed) -> TrialFailure:
@@ -298,58 +235,37 @@ def tool_failed(message: str, *, hint: str = "", otherwise: type[TrialFailure] =
 MORE_SPACE = "free some space, choose another --out folder, or lower the data set's size in the study"
 
 
-class InfrastructureFailure(TrialFailure):
+class InfrastructureFailure(TrialFailure, named="infrastructure", move=Move.NOBODY):
     """Machines could not be created, or were lost. Nothing was measured, so the trial runs again on new machines."""
 
-    failure_class = "infrastructure"
-    move = Move.NOBODY
 
-
-class UnknownAnswer(InfrastructureFailure):
+class UnknownAnswer(InfrastructureFailure, named="unknown_answer", move=Move.YOURS):
     """The provider refused with a code that nephoscope does not know: it tries once more, and then the trial ends."""
 
-    failure_class = "unknown_answer"
-    move = Move.YOURS
 
-
-class CapacityLacking(InfrastructureFailure):
+class CapacityLacking(InfrastructureFailure, named="capacity"):
     """The zone has no such machines at the moment: the next listed zone is tried, then nephoscope waits."""
 
-    failure_class = "capacity"
 
-
-class QuotaReached(InfrastructureFailure):
+class QuotaReached(InfrastructureFailure, named="quota", move=Move.YOURS):
     """The account's quota allows no more such machines: nephoscope keeps fewer clusters at once."""
 
-    failure_class = "quota"
-    move = Move.YOURS
 
-
-class Throttled(InfrastructureFailure):
+class Throttled(InfrastructureFailure, named="throttled"):
     """The provider limits the rate of requests: nephoscope waits."""
 
-    failure_class = "throttled"
 
-
-class MachineLost(InfrastructureFailure):
+class MachineLost(InfrastructureFailure, named="machine_lost"):
     """A machine disappeared or cannot be reached any more: deleted by the provider, crashed, or disconnected."""
 
-    failure_class = "machine_lost"
 
-
-class MachinePreempted(MachineLost):
+class MachinePreempted(MachineLost, named="preempted"):
     """The provider took a preemptible machine (`spot = true`) back: nephoscope uses a new cluster."""
 
-    failure_class = "preempted"
 
-
-class BudgetReached(TrialFailure):
+class BudgetReached(TrialFailure, named="budget"):
     """The budget ran out during a trial, so its cluster was deleted. With a larger budget the trial restarts."""
 
-    failure_class = "budget"
 
-
-class MachineUnsupported(TrialFailure):
+class MachineUnsupported(TrialFailure, named="unsupported"):
     """The provider does not offer such a machine there; trying again would not help."""
-
-    failure_class = "unsupported"
