@@ -7,10 +7,10 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from math import fsum
 
+from nephoscope.benchmarks.base import Benchmark
 from nephoscope.model.records import Plan, PlannedTrial
 from nephoscope.plan.calendar import Calendar, calendars
 from nephoscope.plan.cut import chapter_of
-from nephoscope.plan.expand import Plannable
 from nephoscope.plan.preparation import Before, HasDataSet, Setup, load_s
 from nephoscope.plan.transfer import Sending, TransferSpend, most_bytes_per_s, transfers_of
 from nephoscope.prices import object_storage, snapshots
@@ -178,7 +178,7 @@ class _Priced:
     usd_per_s: float | None
 
 
-def bill_of(study: Study, plan: Plan, benchmarks: Mapping[str, Plannable], shared: Mapping[str, str | None]) -> Bill:
+def bill_of(study: Study, plan: Plan, benchmarks: Mapping[str, Benchmark], shared: Mapping[str, str | None]) -> Bill:
     """The bill of a study's plan, or of the plan of a part of it; `shared` is what `clusters_of` finds for it."""
     rows = _priced(plan, benchmarks, shared)
     chapters, names = dict.fromkeys(row.chapter for row in rows), dict.fromkeys(row.benchmark for row in rows)
@@ -201,7 +201,7 @@ def bill_of(study: Study, plan: Plan, benchmarks: Mapping[str, Plannable], share
     )
 
 
-def _priced(plan: Plan, benchmarks: Mapping[str, Plannable], shared: Mapping[str, str | None]) -> list[_Priced]:
+def _priced(plan: Plan, benchmarks: Mapping[str, Benchmark], shared: Mapping[str, str | None]) -> list[_Priced]:
     configurations = ProvidedOnce()
     said: dict[str, tuple[str, int, float]] = {}
     before = Before()

@@ -10,7 +10,7 @@ from collections import Counter, defaultdict
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from fnmatch import fnmatchcase
-from typing import Any, Protocol, TypeVar
+from typing import Any, TypeVar
 
 from nephoscope.benchmarks.base import Benchmark
 from nephoscope.model.analysed import PartOfStudy
@@ -32,23 +32,6 @@ _MAX_NAMED = 8
 One = TypeVar("One")
 
 
-class HasChapter(Protocol):
-    """A benchmark that says what it is about."""
-
-    @property
-    def parameters(self) -> Any:
-        """Model of the parameters."""
-        ...
-
-    def subject_of(self, parameters: Any) -> Subject:
-        """What it measures."""
-        ...
-
-    def database_load_of(self, parameters: Any) -> DatabaseLoad | None:
-        """What it asks of a database; None for other subjects."""
-        ...
-
-
 @dataclass(frozen=True)
 class Cut:
     """What is asked for; empty: everything."""
@@ -65,19 +48,19 @@ class Cut:
         return bool(self.only or self.types or self.budget_usd)
 
 
-def chapter_of(benchmark: HasChapter, parameters: Any) -> str:
+def chapter_of(benchmark: Benchmark, parameters: Any) -> str:
     """The chapter of a benchmark: 'oltp' or 'key-value' if it loads a database, else its subject."""
     load = benchmark.database_load_of(parameters)
     return benchmark.subject_of(parameters).value if load is None else load.value
 
 
-def chapters_of(study: Study, benchmarks: Mapping[str, HasChapter]) -> dict[str, str]:
+def chapters_of(study: Study, benchmarks: Mapping[str, Benchmark]) -> dict[str, str]:
     """Chapter of each benchmark of a study, by its label."""
     kinds = ((entry, benchmarks[entry.uses]) for entry in study.benchmarks)
     return {entry.label: chapter_of(kind, kind.parameters.model_validate(entry.parameters)) for entry, kind in kinds}
 
 
-def part_of(study: Study, benchmarks: Mapping[str, HasChapter], cut: Cut) -> Study:
+def part_of(study: Study, benchmarks: Mapping[str, Benchmark], cut: Cut) -> Study:
     """The study with the chosen configurations and benchmarks alone; names in other places may then lead nowhere.
 
     Raises:

@@ -6,23 +6,21 @@ import math
 from collections import defaultdict
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import Any, Protocol
+from typing import Any
 
 from pydantic import ValidationError
 
-from nephoscope.benchmarks.base import VOLUME, Needs
+from nephoscope.benchmarks.base import VOLUME, Benchmark, Needs
 from nephoscope.benchmarks.database.tpcc import PUBLISHED_WAREHOUSE, WAREHOUSE_BYTES
 from nephoscope.benchmarks.database.tpcc_editions import EDITIONS
 from nephoscope.benchmarks.presets import scale_words
 from nephoscope.model.disturbance import Disturbance
 from nephoscope.model.errors import InputError
-from nephoscope.model.extents import Extent
-from nephoscope.model.frozen import Frozen
 from nephoscope.model.omission import Omission
 from nephoscope.model.quantities import MOST_S
-from nephoscope.model.records import BenchmarkUse, Metric, Plan, PlannedTrial, PlanWarning, TrialIntent, WarningKind
+from nephoscope.model.records import BenchmarkUse, Plan, PlannedTrial, PlanWarning, TrialIntent, WarningKind
 from nephoscope.model.sentence import Sentence
-from nephoscope.model.subjects import DatabaseLoad, Subject
+from nephoscope.model.subjects import Subject
 from nephoscope.model.units import MIB, SECONDS_PER_HOUR
 from nephoscope.model.words import listed
 from nephoscope.plan.order import Cell, in_runs, shuffled
@@ -91,46 +89,9 @@ def _what_is_measured(configuration: Configuration) -> str:
     return configuration.model_dump_json(exclude={"name", "labels", "price_usd_per_hour", "price_basis"})
 
 
-class Plannable(Protocol):
-    """What a plan needs from a benchmark; every `benchmarks.base.Benchmark` provides it."""
-
-    def version_of(self, parameters: Mapping[str, Any]) -> int:
-        """Increases when the numbers of two versions must not be compared."""
-        ...
-
-    @property
-    def parameters(self) -> type[Frozen]:
-        """Model of the parameters."""
-        ...
-
-    def subject_of(self, parameters: Any) -> Subject:
-        """What it measures."""
-        ...
-
-    def database_load_of(self, parameters: Any) -> DatabaseLoad | None:
-        """What it asks of a database; None for other subjects."""
-        ...
-
-    def extent_of(self, parameters: Any) -> Extent:
-        """The part of a configuration that it measures."""
-        ...
-
-    def metrics(self, parameters: Any) -> tuple[Metric, ...]:
-        """All metrics it may report."""
-        ...
-
-    def needs(self, parameters: Any) -> Needs:
-        """What it needs: machines, among other things."""
-        ...
-
-    def expected_duration_s(self, parameters: Any) -> float:
-        """Duration of one trial, with its set-up."""
-        ...
-
-
 def expand(
     study: Study,
-    benchmarks: Mapping[str, Plannable],
+    benchmarks: Mapping[str, Benchmark],
     *,
     scale: float | None = None,
     part: Study | None = None,
@@ -248,7 +209,7 @@ def _warnings(kind: WarningKind, texts: Iterable[str]) -> Iterator[PlanWarning]:
     return (PlanWarning(kind=kind, text=text) for text in texts)
 
 
-def fitting_cells(study: Study, benchmarks: Mapping[str, Plannable]) -> list[Cell]:
+def fitting_cells(study: Study, benchmarks: Mapping[str, Benchmark]) -> list[Cell]:
     """Every configuration x benchmark that the plan of a study has.
 
     Raises:
@@ -413,7 +374,7 @@ _SCALE = "scale"
 """The parameter that scales all sizes and times of a benchmark. Like the other parameters, it enters the trial id."""
 
 
-def _with_scale(entry: BenchmarkEntry, benchmarks: Mapping[str, Plannable], scale: float | None) -> BenchmarkEntry:
+def _with_scale(entry: BenchmarkEntry, benchmarks: Mapping[str, Benchmark], scale: float | None) -> BenchmarkEntry:
     benchmark = benchmarks.get(entry.uses)
     if scale is None or benchmark is None:
         return entry
@@ -439,7 +400,7 @@ def _scaled(entries: Collection[_Resolved]) -> list[str]:
     ]
 
 
-def _resolve(entry: BenchmarkEntry, benchmarks: Mapping[str, Plannable]) -> _Resolved:
+def _resolve(entry: BenchmarkEntry, benchmarks: Mapping[str, Benchmark]) -> _Resolved:
     """The entry with its parameters filled in (a study built in code may omit some)."""
     benchmark = benchmarks.get(entry.uses)
     if benchmark is None:
@@ -511,7 +472,7 @@ def _intent(
 class ParametersOnce:
     """Parameters of the trials of one plan, where a benchmark of one name has the same in each; read once by name."""
 
-    def __init__(self, benchmarks: Mapping[str, Plannable]) -> None:
+    def __init__(self, benchmarks: Mapping[str, Benchmark]) -> None:
         self._benchmarks = benchmarks
         self._read: dict[str, Any] = {}
 

@@ -1,9 +1,8 @@
 """Which trials share a cluster, and whether a study then compares types of machines by one machine each."""
 
 from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
-from typing import Any, Protocol
 
-from nephoscope.benchmarks.base import VOLUME, Needs
+from nephoscope.benchmarks.base import VOLUME, Benchmark, Needs
 from nephoscope.model.placement import Placement, shared_cluster
 from nephoscope.model.records import TrialIntent
 from nephoscope.plan.preparation import HasDataSet
@@ -13,19 +12,6 @@ from nephoscope.study.model import Configuration, Study
 from nephoscope.study.provisioning import CLOUDS
 
 
-class HasNeeds(Protocol):
-    """A benchmark that says what it needs."""
-
-    @property
-    def parameters(self) -> Any:
-        """Model of the parameters."""
-        ...
-
-    def needs(self, parameters: Any) -> Needs:
-        """Disks, among other things."""
-        ...
-
-
 def shared_by(placement: Placement, configuration: Configuration, replicate: int, needs: Needs) -> str | None:
     """Name of the cluster that a trial shares; None: it has one of its own."""
     unformatted = needs.raw_device == VOLUME and needs_unformatted(configuration)
@@ -33,7 +19,7 @@ def shared_by(placement: Placement, configuration: Configuration, replicate: int
 
 
 def clusters_of(
-    placement: Placement, intents: Iterable[TrialIntent], benchmarks: Mapping[str, HasNeeds]
+    placement: Placement, intents: Iterable[TrialIntent], benchmarks: Mapping[str, Benchmark]
 ) -> dict[str, str | None]:
     """Trial id -> name of the cluster that it shares, in the order of the trials; None: it has one of its own."""
     if placement == "fresh":

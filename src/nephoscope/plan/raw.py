@@ -3,11 +3,11 @@
 from collections.abc import Mapping
 from typing import Any
 
-from nephoscope.benchmarks.base import VOLUME, Needs
+from nephoscope.benchmarks.base import VOLUME, Benchmark, Needs
 from nephoscope.model.errors import InputError
 from nephoscope.model.records import Plan, TrialIntent
 from nephoscope.model.subjects import Subject
-from nephoscope.plan.expand import ParametersOnce, Plannable
+from nephoscope.plan.expand import ParametersOnce
 from nephoscope.plan.space import Footprint, data_bytes
 from nephoscope.study.machines import disks_of, left_raw, local_ssd_gib, volumes_of
 from nephoscope.study.managed import ProvidedOnce
@@ -18,7 +18,7 @@ _ORDER = 'give a volume of `database_machine` `use = "raw"`, or its local SSDs `
 
 
 def check_raw(
-    plan: Plan, benchmarks: Mapping[str, Plannable], footprints: Mapping[str, Footprint], placement: str
+    plan: Plan, benchmarks: Mapping[str, Benchmark], footprints: Mapping[str, Footprint], placement: str
 ) -> None:
     """Returns normally if raw disks and what uses them fit; pure.
 
@@ -53,7 +53,7 @@ def check_raw(
 def _require_fit(
     intent: TrialIntent,
     configuration: Configuration,
-    benchmark: Plannable,
+    benchmark: Benchmark,
     parameters: Any,
     footprints: Mapping[str, Footprint],
     placement: str,
@@ -94,7 +94,7 @@ def _has_volume(configuration: Configuration) -> bool:
     return any(volumes_of(left_raw(configuration).database_machine, raw=True))
 
 
-def _wanted(parameters: Any, configuration: Configuration, benchmark: Plannable) -> tuple[str | None, Needs]:
+def _wanted(parameters: Any, configuration: Configuration, benchmark: Benchmark) -> tuple[str | None, Needs]:
     """The raw device that the benchmark measures or its database uses."""
     needs = benchmark.needs(parameters)
     own = configuration.database.aerospike

@@ -3,11 +3,12 @@
 from collections.abc import Mapping
 from typing import Any, Protocol
 
+from nephoscope.benchmarks.base import Benchmark
 from nephoscope.model.errors import InputError
 from nephoscope.model.records import Plan, TrialIntent
 from nephoscope.model.subjects import Subject
 from nephoscope.model.units import GIB
-from nephoscope.plan.expand import ParametersOnce, Plannable
+from nephoscope.plan.expand import ParametersOnce
 from nephoscope.study.machines import volumes_of
 from nephoscope.study.managed import MANAGED, ProvidedOnce
 from nephoscope.study.model import Configuration, Database, Machine
@@ -21,7 +22,7 @@ class Footprint(Protocol):
         ...
 
 
-def check_space(plan: Plan, benchmarks: Mapping[str, Plannable], footprints: Mapping[str, Footprint]) -> None:
+def check_space(plan: Plan, benchmarks: Mapping[str, Benchmark], footprints: Mapping[str, Footprint]) -> None:
     """Returns normally if the data of each benchmark fit on the disks whose sizes are known; pure.
 
     Known are disks of emulated machines and volumes of clouds. The sizes of all others only the machine knows; they are
@@ -54,7 +55,7 @@ def check_space(plan: Plan, benchmarks: Mapping[str, Plannable], footprints: Map
 def _problem(
     intent: TrialIntent,
     configurations: ProvidedOnce,
-    benchmark: Plannable,
+    benchmark: Benchmark,
     parameters: Any,
     footprints: Mapping[str, Footprint],
 ) -> str:
@@ -76,7 +77,7 @@ def _problem(
 
 
 def data_bytes(
-    configuration: Configuration, benchmark: Plannable, parameters: Any, footprints: Mapping[str, Footprint]
+    configuration: Configuration, benchmark: Benchmark, parameters: Any, footprints: Mapping[str, Footprint]
 ) -> tuple[int, int]:
     """What a benchmark needs on each database machine, and what the database that it drives makes of it there."""
     needed, database = benchmark.needs(parameters).disk_bytes, configuration.database

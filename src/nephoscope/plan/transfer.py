@@ -7,8 +7,8 @@ from datetime import date
 from math import fsum
 from typing import Any, Protocol, runtime_checkable
 
+from nephoscope.benchmarks.base import Benchmark
 from nephoscope.model.subjects import Subject
-from nephoscope.plan.expand import Plannable
 from nephoscope.prices.book import PriceBook
 from nephoscope.prices.offers import offer_of
 from nephoscope.prices.transfer import Leg, Way, price_of_way, transfer_usd
@@ -77,7 +77,7 @@ def transfers_of(rows: Sequence[Sending], book: PriceBook) -> list[TransferSpend
     return [_spend(book, *way, sent) for way, sent in found.items()]
 
 
-def most_bytes_per_s(benchmark: Plannable, parameters: Any) -> float:
+def most_bytes_per_s(benchmark: Benchmark, parameters: Any) -> float:
     """What a benchmark's machines send each other at most; 0: nothing."""
     if isinstance(benchmark, BoundsTraffic):
         return benchmark.most_bytes_per_s(parameters)

@@ -6,20 +6,14 @@ from typing import Protocol
 
 from typing_extensions import override
 
+from nephoscope.machines import waiting
 
-class Clock(Protocol):
+
+class Clock(waiting.Clock, Protocol):
     """What a conductor needs to know about time."""
 
     def unix_ms(self) -> int:
         """Milliseconds since 1970; for people and file names, never for durations."""
-        ...
-
-    def monotonic_s(self) -> float:
-        """Seconds since an arbitrary moment; for durations."""
-        ...
-
-    async def sleep(self, seconds: float) -> None:
-        """Waits."""
         ...
 
 

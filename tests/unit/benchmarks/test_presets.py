@@ -38,10 +38,7 @@ def test_a_study_file_may_give_lists_beside_an_edition() -> None:
 
 def test_faithful_keeps_the_defects_and_fixed_mends_them() -> None:
     assert StressNgParameters(edition="cr2018", mode="faithful").workers == 16
-    assert (
-        "Known defect, kept: always 16 workers"
-        in StressNgParameters(edition="cr2018", mode="faithful").notes()[1]
-    )
+    assert "Known defect, kept: always 16 workers" in StressNgParameters(edition="cr2018", mode="faithful").notes()[1]
     assert "Known defect, fixed: always 16 workers" in StressNgParameters(edition="cr2018").notes()[1]
 
 

@@ -1,16 +1,14 @@
 """Stand-in benchmarks and studies for plans."""
 
-from collections.abc import Mapping
 from typing import Any
 
 from pydantic import Field
 
-from nephoscope.benchmarks.base import Needs
+from nephoscope.benchmarks.base import Benchmark, Needs, RawOutput, Site
 from nephoscope.model.extents import Extent
 from nephoscope.model.frozen import Frozen
-from nephoscope.model.records import Direction, Metric
-from nephoscope.model.subjects import DatabaseLoad, Subject
-from nephoscope.plan.expand import Plannable
+from nephoscope.model.records import Direction, Measurement, Metric
+from nephoscope.model.subjects import Subject
 from nephoscope.study.model import BenchmarkEntry, Configuration, Study
 
 
@@ -19,26 +17,20 @@ class Parameters(Frozen):
     depth: int = 1
 
 
-class Standin:
+class Standin(Benchmark):
     """Takes twice its duration; has one headline metric."""
 
+    name = "standin"
+    title = "Standin"
+    subject = Subject.CPU
     parameters = Parameters
 
     def __init__(self, version: int = 1, machines: int = 1) -> None:
         self.version = version
         self.machines = machines
 
-    def version_of(self, parameters: Mapping[str, Any]) -> int:
-        return self.version
-
-    def subject_of(self, parameters: Parameters) -> Subject:
-        return Subject.CPU
-
     def extent_of(self, parameters: Parameters) -> Extent:
         return Extent(machines=self.machines, volumes=False)
-
-    def database_load_of(self, parameters: Parameters) -> DatabaseLoad | None:
-        return None
 
     def metrics(self, parameters: Parameters) -> tuple[Metric, ...]:
         first = Metric(name="ops", unit="1/s", direction=Direction.HIGHER, title="Operations", headline=True)
@@ -50,8 +42,14 @@ class Standin:
     def expected_duration_s(self, parameters: Parameters) -> float:
         return 2 * parameters.duration_s
 
+    async def run(self, site: Site, parameters: Parameters) -> None:
+        raise NotImplementedError
 
-BENCHMARKS: dict[str, Plannable] = {"cpu": Standin(), "disk": Standin(version=3)}
+    def parse(self, raw: RawOutput, parameters: Parameters) -> list[Measurement]:
+        raise NotImplementedError
+
+
+BENCHMARKS: dict[str, Benchmark] = {"cpu": Standin(), "disk": Standin(version=3)}
 
 
 def study(**changes: Any) -> Study:

@@ -2,12 +2,13 @@
 
 import pytest
 
+from nephoscope.benchmarks.base import Benchmark
 from nephoscope.model.errors import InputError
-from nephoscope.plan.expand import Plannable, expand
+from nephoscope.plan.expand import expand
 from nephoscope.study.model import BenchmarkEntry, Configuration, Machine
 from tests.unit.plan.plan_example import Standin, study
 
-BENCHMARKS: dict[str, Plannable] = {"cpu": Standin(), "wire": Standin(machines=2)}
+BENCHMARKS: dict[str, Benchmark] = {"cpu": Standin(), "wire": Standin(machines=2)}
 BOTH = [BenchmarkEntry(uses="cpu"), BenchmarkEntry(uses="wire")]
 
 
