@@ -111,7 +111,7 @@ class LiveProgress:
         """See `Listener.hosts_examined`: a table if there is something to do, else a line."""
         troubled = [host for host in hosts if host.of(Health.BAD) or host.of(Health.WARNING)]
         if not troubled:
-            self._console.print(f"{counted(len(hosts), 'host fits', 'hosts fit')}", markup=False, highlight=False)
+            self._say(f"{counted(len(hosts), 'host fits', 'hosts fit')}")
             return
         table = Table("", "host", "found", "hint")
         for host in hosts:
@@ -137,7 +137,7 @@ class LiveProgress:
 
     def notice(self, text: str) -> None:
         """See `Listener.notice`."""
-        self._console.print(text, markup=False, highlight=False, style="yellow")
+        self._say(text, "yellow")
 
     def value(self, text: str) -> None:
         """See `Listener.value`."""
@@ -159,26 +159,24 @@ class LiveProgress:
         self._stop(trial)
         self._remaining.again(trial)
         when = f"again in {duration(round(wait_s))}" if wait_s else "again now"
-        self._console.print(f"{_title(trial)}: {when}", markup=False, highlight=False, style="yellow")
+        self._say(f"{_title(trial)}: {when}", "yellow")
         for reason in filter(None, reasons):
-            self._console.print(f"    {reason}", style="dim", markup=False, highlight=False)
+            self._say(f"    {reason}", "dim")
 
     def pausing(self, rejected: int, why: str, wait_s: float) -> None:
         """See `Listener.pausing`."""
-        self._console.print(
+        self._say(
             f"others disturbed {rejected} trials in a row: the next one waits up to {duration(wait_s)} for a quiet "
             "machine, and then starts anyway. Stop these programs:",
-            markup=False,
-            highlight=False,
-            style="yellow",
+            "yellow",
         )
-        self._console.print(f"    {why}", style="dim", markup=False, highlight=False)
+        self._say(f"    {why}", "dim")
 
     def trial_repeated(self, trial: PlannedTrial, why: str) -> None:
         """See `Listener.trial_repeated`."""
         self._planned += 1
         self._remaining.again(trial)
-        self._console.print(f"{_title(trial)}: repeated; {why}", markup=False, highlight=False, style="yellow")
+        self._say(f"{_title(trial)}: repeated; {why}", "yellow")
 
     def left_out(self, trials: Collection[str]) -> None:
         """See `Listener.left_out`."""
@@ -198,7 +196,10 @@ class LiveProgress:
         line.append(said, style=colour).append(f"{took}{left}")
         self._console.print(line, highlight=False)
         for reason in reasons:
-            self._console.print(f"    {reason}", style="dim", markup=False, highlight=False)
+            self._say(f"    {reason}", "dim")
+
+    def _say(self, text: str, style: str | None = None) -> None:
+        self._console.print(text, markup=False, highlight=False, style=style)
 
     def _stop(self, trial: PlannedTrial) -> None:
         self._running = [one for one in self._running if one.intent.id != trial.intent.id]

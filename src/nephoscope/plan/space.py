@@ -1,7 +1,7 @@
 """Rejects a plan whose data cannot fit on the disks its study describes, before anything starts."""
 
-from collections.abc import Mapping
-from typing import Any, Protocol
+from collections.abc import Callable, Mapping
+from typing import Any
 
 from nephoscope.benchmarks.base import Benchmark
 from nephoscope.model.errors import InputError
@@ -13,13 +13,8 @@ from nephoscope.study.machines import volumes_of
 from nephoscope.study.managed import MANAGED, ProvidedOnce
 from nephoscope.study.model import Configuration, Database, Machine
 
-
-class Footprint(Protocol):
-    """The most disk space that a database uses on each of `machines` for `data_bytes` that a benchmark needs."""
-
-    def __call__(self, settings: Database, data_bytes: int, machines: int) -> int:
-        """In bytes."""
-        ...
+Footprint = Callable[[Database, int, int], int]
+"""The most bytes that a database uses on each of so many machines for the bytes that a benchmark needs."""
 
 
 def check_space(plan: Plan, benchmarks: Mapping[str, Benchmark], footprints: Mapping[str, Footprint]) -> None:
