@@ -9,6 +9,7 @@ from types import MappingProxyType
 from typing import Any, Literal
 
 from nephoscope.benchmarks.database.tpcc_rules import CR2020, CR2021, SPEC, TPCCBENCH, PassRule
+from nephoscope.benchmarks.declared import declared
 
 EditionName = Literal["cr2018", "cr2020", "cr2021", "cr2022", "tpc-c"]
 TERMINALS_PER_WAREHOUSE = 10
@@ -57,60 +58,22 @@ class Edition:
     """There are published numbers, all of CockroachDB."""
 
 
-_ALL = (
-    Edition(
-        name="cr2018",
-        source="Cloud Report 2018: the CockroachDB 2.1 recipe (`run tpcc --ramp=30s --warehouses=1000 "
-        "--duration=300s`); its pass rule is that of roachtest `tpccbench` (an inference)",
-        preset={"warehouses": 1000, "wait": "spec", "ramp_s": 30.0, "duration_s": 300.0},
-        points={"active_warehouses": range(1, 1001)},
-        pass_rule=TPCCBENCH,
-    ),
-    Edition(
-        name="cr2020",
-        source="Cloud Report 2020: the CockroachDB 19.2 recipe (`--ramp 1m --duration 30m`), on the 2,500 warehouses "
-        "that roachtest `tpccbench` loads for 3 x 16 vCPU (an inference). It searched the maximum of active warehouses",
-        preset={"warehouses": 2500, "wait": "spec", "ramp_s": 60.0, "duration_s": 1800.0},
-        points={"active_warehouses": range(1, 2501)},
-        pass_rule=CR2020,
-    ),
-    Edition(
-        name="cr2021",
-        source="cloud-report v2021.1.0: 3,500 warehouses loaded; 2,500 active, then 250 more a step until one fails. "
-        "One trial is one step",
-        preset={"warehouses": 3500, "active_warehouses": 2500, "wait": "spec", "ramp_s": 60.0, "duration_s": 1800.0},
-        points={"active_warehouses": range(2500, 3501, 250)},
-        runs=1,
-        pass_rule=CR2021,
-    ),
-    Edition(
-        name="cr2022",
-        source="cloud-report HEAD, scripts/gen/tpcc.sh: `--active-warehouses=A --conns=4 x vCPU x servers --ramp=5m "
-        "--duration=30m --wait=0 --workers=A`, A = 50, 75, 100, 125 or 150 x vCPU of one node, or 1,200",
-        preset={
-            "warehouses": 10_000,
-            "active_warehouses_per_cpu": 125,
-            "wait": "none",
-            "ramp_s": 300.0,
-            "duration_s": 1800.0,
-        },
-        points={"active_warehouses_per_cpu": (50, 75, 100, 125, 150), "active_warehouses": (1200,)},
-        workers="active warehouses",
-        connections="4 x vCPU of one node x nodes",
-        runs=4,
-    ),
-    Edition(
-        name="tpc-c",
-        source="TPC-C 5.11: waits, two hours of measurement, limits of response times, Deliveries that are queued and "
-        "deferred. Not a priced and audited system: its numbers are not TPC results",
-        preset={"wait": "spec", "delivery": "deferred", "ramp_s": 300.0, "duration_s": 7200.0},
-        connections="the configuration's",
-        pass_rule=SPEC,
-        published=False,
-    ),
-)
+_RULES = {"tpccbench": TPCCBENCH, "cr2020": CR2020, "cr2021": CR2021, "tpc-c": SPEC}
 
-EDITIONS: Mapping[str, Edition] = MappingProxyType({edition.name: edition for edition in _ALL})
+
+def _edition(*, points: Mapping[str, Any] | None = None, pass_rule: str = "", **row: Any) -> Edition:
+    """One of `editions.toml`, where a range is its first value, its last, and the step."""
+    values = {key: value if isinstance(value, list) else _range(**value) for key, value in (points or {}).items()}
+    return Edition(**row, points=values, pass_rule=_RULES.get(pass_rule))
+
+
+def _range(first: int, last: int, step: int = 1) -> range:
+    return range(first, last + 1, step)
+
+
+EDITIONS: Mapping[str, Edition] = MappingProxyType(
+    {row["name"]: _edition(**row) for row in declared("editions.toml")["tpcc"]}
+)
 
 
 def with_preset(given: Mapping[str, Any]) -> dict[str, Any]:
