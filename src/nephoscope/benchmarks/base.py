@@ -176,6 +176,10 @@ class Benchmark(ABC):
         """How long it measures its headline, if a search comes before; only these bytes count as those of a run."""
         return None
 
+    def is_watched(self, parameters: Any) -> bool:  # noqa: ARG002 - for subclasses
+        """Whether the course of its rates is the result, so that one that falls does not spoil a trial."""
+        return False
+
     async def prepare(self, site: Site, parameters: Any) -> Endpoint | None:  # noqa: ARG002 - for subclasses
         """Makes the state each trial starts from; returns the endpoint to use when it made a new one."""
         return None

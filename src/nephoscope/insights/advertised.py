@@ -8,6 +8,7 @@ from statistics import median
 from typing import Any
 
 from nephoscope.analysis.lookup import Lookup, grouped, headlines
+from nephoscope.analysis.promised import sold_volume
 from nephoscope.insights.words import Draft, note, quantity_style
 from nephoscope.model.numbers import Between, Number, scale_for
 from nephoscope.model.records import Metric
@@ -15,7 +16,7 @@ from nephoscope.model.rows import BenchmarkRow, MeasurementRow, Statistic, WanFl
 from nephoscope.model.subjects import Subject
 from nephoscope.model.units import KIB
 from nephoscope.model.words import provider_name
-from nephoscope.prices.catalogue.advertised import Advertised, bandwidth, volume_iops
+from nephoscope.prices.catalogue.advertised import Advertised, bandwidth
 from nephoscope.stats.change_points import plateaus, throttling
 
 LARGEST_IO_BYTES = 16 * KIB
@@ -85,7 +86,9 @@ def _of_network(lookup: Lookup, row: BenchmarkRow) -> Iterator[Delivery]:
             machine = lookup.described.get(one.configuration)
             if machine is None or machine.machine_type is None:
                 continue
-            sold = _emulated(lookup, one.configuration, "network_gbps", 1e9)
+            asked: Mapping[str, Any] = lookup.asked.get(one.configuration, {}).get("database_machine") or {}
+            limit = (asked.get("emulated") or {}).get("network_gbps")
+            sold = None if limit is None else Advertised(limit * 1e9, "provisioned")
             sold = sold or bandwidth(machine.provider, machine.machine_type, machine.vcpus)
             if sold is None or sold.kind == "baseline":  # a short trial is above it, whatever the type is sold as
                 continue
@@ -137,31 +140,9 @@ def _of_volumes(lookup: Lookup, row: BenchmarkRow) -> Iterator[Delivery]:
             if is_small and (name not in best or rate > best[name][1].compared.value):
                 best[name] = metric, one
     for name in lookup.configurations:
-        machine, sold = lookup.described.get(name), _volume(lookup, name)
+        machine, sold = lookup.described.get(name), sold_volume(lookup.asked.get(name, {}))
         if machine is not None and sold is not None and name in best:
             yield Delivery(name, machine.provider, *sold, *best[name])
-
-
-def _volume(lookup: Lookup, name: str) -> tuple[str, Advertised] | None:
-    """Kind and rate of the one volume of each machine; None with several, or if nothing is known of it."""
-    emulated = _emulated(lookup, name, "disk_iops", 1.0)
-    volumes: Sequence[Mapping[str, Any]] = _machine(lookup, name).get("volumes") or ()
-    if emulated is not None or len(volumes) != 1 or volumes[0].get("count", 1) != 1:
-        return None if emulated is None else ("disk", emulated)
-    one = volumes[0]
-    sold = volume_iops(lookup.described[name].provider, one["kind"], one["size"], one.get("iops") or 0.0)
-    return None if sold is None else (one["kind"], sold)
-
-
-def _emulated(lookup: Lookup, name: str, limit: str, unit: float) -> Advertised | None:
-    amount = (_machine(lookup, name).get("emulated") or {}).get(limit)
-    return None if amount is None else Advertised(amount * unit, "provisioned")
-
-
-def _machine(lookup: Lookup, name: str) -> Mapping[str, Any]:
-    """The database machine that the study asks for."""
-    machine: Mapping[str, Any] = lookup.asked.get(name, {}).get("database_machine") or {}
-    return machine
 
 
 def advertised(lookup: Lookup) -> Iterator[Draft]:

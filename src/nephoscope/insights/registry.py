@@ -25,6 +25,7 @@ from nephoscope.insights.missing import altered, claims, exclusions, gaps, looks
 from nephoscope.insights.noise import noise, order, outliers, precision, replicates, unsteady
 from nephoscope.insights.predictors import consistency, predictors
 from nephoscope.insights.prices import price_age, price_doubts, transfer
+from nephoscope.insights.promised import promised
 from nephoscope.insights.steal import gate, steal
 from nephoscope.insights.words import Draft
 from nephoscope.model.analysed import AnalysedStudy
@@ -78,6 +79,7 @@ RULES: Mapping[str, Rule] = {
     "outliers": outliers,
     "caps": provider_caps,
     "advertised": advertised,
+    "promised": promised,
     "transfer": transfer,
     "usable": usable,
     "precision": precision,

@@ -73,7 +73,8 @@ def derive(attempt: Attempt, intent: TrialIntent, benchmark: Benchmark) -> Deriv
         for number, step in enumerate(benchmark.steps(raw, parameters), 1)
         for series in work_of(step)
     ]
-    series = series_of(measurements, benchmark.metrics(parameters), getattr(parameters, "ramp_s", 0.0))
+    judged = () if benchmark.is_watched(parameters) else benchmark.metrics(parameters)
+    series = series_of(measurements, judged, getattr(parameters, "ramp_s", 0.0))
     evidence = _evidence(attempt, intent, benchmark, parameters, raw, telemetry)
     work = [*evidence.work, *work_of(ended)]
     evidence = evidence.model_copy(update={"series": series, "work": work, "steps": steps})

@@ -357,6 +357,43 @@ def networks() -> AnalysedStudy:
     return analyse(inputs((trials, measurements), {"streams": THROUGHPUT}, types))
 
 
+def watched(changes: dict[int, float], seconds: int = 3600, promise: str = '"provisioned"') -> AnalysedStudy:
+    """A volume of 3,000 IO/s, watched in two trials; in the second its share of that changes at some seconds."""
+    text = f"""
+        name = "watched"
+        replicates = 2
+        costs.date = "2026-11-21"
+        [[configurations]]
+        name = "gp3"
+        provider = "aws"
+        region = "us-east-1"
+        zone = "us-east-1a"
+        cloud = {{ image = "ami-0123456789abcdef0", ingress = "203.0.113.7/32" }}
+        database_machine = {{ type = "m6i.2xlarge", volumes = [{{ kind = "gp3", size = 500, iops = 3000 }}] }}
+        [[benchmarks]]
+        uses = "fio"
+        parameters.promised_iops = {promise}
+        parameters.jobs = [{{ name = "day", mode = "randread", block_size_kib = 4, duration_s = {seconds} }}]
+        """
+    study = load_study(text, "s.toml", BENCHMARKS)
+    plan = expand(study, BENCHMARKS)
+    metric = Metric(name="day.iops", unit="IO/s", direction=Direction.HIGHER, title="Reads", headline=True)
+    every = [one.intent for one in plan.trials]
+    trials = [trial(one.id, "gp3", one.replicate, benchmark="fio", subject=Subject.STORAGE) for one in every]
+    found = []
+    for row in trials:
+        share = 1.0
+        found.append(measurement(row, 3000.0, metric))
+        for at in range(seconds):
+            share = changes.get(at, share) if row.replicate == 2 else 1.0
+            found.append(measurement(row, 3000 * share, metric, float(at + 1)))
+    made = inputs((trials, found), {"fio": [metric]})
+    (benchmark,) = made.benchmarks
+    parameters = study.benchmarks[0].parameters
+    benchmark = benchmark.model_copy(update={"parameters": dict(parameters)})
+    return analyse(replace(made, study=study, plan=plan, benchmarks=[benchmark]))
+
+
 def two_systems() -> AnalysedStudy:
     """Databases of two systems, as durable as each other."""
     text = (
@@ -466,6 +503,7 @@ def studies() -> dict[str, AnalysedStudy]:
         "constant": analyse(inputs(rows({"a": [5.0] * 6, "b": [5.0] * 6}))),
         "capped": capped(),
         "networks": networks(),
+        "watched": watched({600: 0.0, 605: 1.0, 2000: 0.7, 2900: 1.0}),
         "far apart": far_apart(),
         "restless": restless(),
         "growing": grown({f"valkey-{n}": n * 10e3 for n in (3, 6)}, [configuration("valkey", n) for n in (3, 6)]),

@@ -10,11 +10,13 @@ import numpy as np
 import pytest
 
 from nephoscope.analysis.lookup import Lookup
+from nephoscope.analysis.promised import PromisedRow
 from nephoscope.insights import words
 from nephoscope.insights.advertised import how_many
 from nephoscope.insights.missing import looks as looks_rule
 from nephoscope.insights.predictors import order_of
 from nephoscope.insights.prices import price_age, price_doubts
+from nephoscope.insights.promised import promised
 from nephoscope.insights.registry import RULES, analyse
 from nephoscope.model.analysed import AnalysedStudy
 from nephoscope.model.looks import QuestionState
@@ -34,13 +36,24 @@ from nephoscope.model.rows import (
 )
 from nephoscope.model.subjects import Subject
 from nephoscope.model.words import scope_name
+from nephoscope.report.figures.spec import unpacked
+from nephoscope.report.main.palette import palette_of
+from nephoscope.report.main.promised import delivered_over_time
 from nephoscope.report.page import render_pages
 from nephoscope.report.parts import Book, Page
 from nephoscope.report.sections.machine_numbers import machine_numbers
 from nephoscope.study.model import Study
 from tests.support.some_tables import with_tables
 from tests.unit.analysis.study_builder import LATENCY, TPMC, inputs, measurement, noisy, observed, rows
-from tests.unit.insights.rule_studies import CPU_TIME, clouds, larger_ahead_in_all, ordered_alike, stopped, studies
+from tests.unit.insights.rule_studies import (
+    CPU_TIME,
+    clouds,
+    larger_ahead_in_all,
+    ordered_alike,
+    stopped,
+    studies,
+    watched,
+)
 
 WRITTEN = re.compile(r"\d[\d,]*(?:\.\d+)?")
 UNITS = ("USD", "New-Orders/min", "s", "bit/s")
@@ -652,6 +665,33 @@ def test_what_was_paid_for_is_held_against_what_was_measured_and_a_throttled_mac
         "1 of 2 configurations of AWS reached what is advertised, as c5n.9xlarge with 49.5 of 50 Gbit/s (99 %, "
         "capped); m5.2xlarge with 5.07 of up to 10 Gbit/s (51 %). m5.2xlarge was throttled in 6 of 6 trials: "
         "10.20 Gbit/s for 40 s, then 2.500 Gbit/s, 25 % of what is advertised."
+    )
+
+
+def test_a_watched_volume_is_told_with_what_it_lacked_of_its_promise_and_what_that_costs() -> None:
+    (said,) = told("watched", "promised")
+    assert str(said.text) == (
+        "gp3 delivered at least 90 % of the promised 3,000 IO/s in 75 % of 1 h 00 min (day, the worst of 2 trials): "
+        "it fell short 2 times, the longest for 15 min 00 s. What was lacking, 7.6 % of the I/Os, is $3.06 of the "
+        "volume's month."
+    )
+    row = max(studies()["watched"][PromisedRow], key=lambda row: row.lacking_share)
+    assert [str(span) for span in row.shortfalls] == ["600.0 605.0", "2000.0 2900.0"]
+    assert (row.promised_by, row.promised_iops, row.watched_s, row.throttled_after_s) == ("gp3", 3000, 3600, None)
+    book = Book(Lookup(studies()["watched"]))
+    figure = delivered_over_time(book, book.lookup.study.benchmarks, palette_of(book.lookup))
+    assert figure is not None
+    sets = unpacked(figure.panels[0].script)["datasets"]
+    assert (sets["promise"], sets["spans"][1]) == ([{"promised": 3000.0}], {"s": 2000.0, "end": 2900.0})
+    assert min(point["low"] for point in sets["rows"]) == 0.0, "a second is not lost between others"
+
+
+def test_a_throttled_volume_is_told_so_and_a_stated_promise_holds_without_a_price() -> None:
+    (draft,) = promised(Lookup(watched({300: 0.5}, 600, promise="2500")))
+    assert draft.text == (
+        "gp3 delivered at least 90 % of the promised 2,500 IO/s in 50 % of 10 min 00 s (day, the worst of 2 trials): "
+        "it fell short once, for 5 min 00 s. It was throttled after 5 min 00 s, to the end. What was lacking, 20 % of "
+        "the I/Os, is $8.00 of the volume's month."
     )
 
 

@@ -81,6 +81,10 @@ class Fio(Benchmark):
         return layout_s + sum(job.ramp_s + job.duration_s + 0.7 for job in parameters.runs)
 
     @override
+    def is_watched(self, parameters: FioParameters) -> bool:
+        return parameters.promised_iops is not None
+
+    @override
     async def prepare(self, site: Site, parameters: FioParameters) -> Endpoint | None:
         """Writes the file in full, unless an earlier trial did; fills a device each time.
 
@@ -125,7 +129,8 @@ class Fio(Benchmark):
             stem = f"{machine.data_dir}/nephoscope-{_raw_name(job)}"
             log = f"{stem}_iops.log"
             argv = ["fio", *_options(job, target), *_surroundings(target, parameters, site.seed)]
-            argv += [f"--write_iops_log={stem}", f"--log_avg_msec={step_ms(job.duration_s)}", "--per_job_logs=0"]
+            step = step_ms(job.duration_s, watched=self.is_watched(parameters))
+            argv += [f"--write_iops_log={stem}", f"--log_avg_msec={step}", "--per_job_logs=0"]
             if not site.resumed:
                 await machine.remote.execute(Command(["rm", "-f", log], timeout_s=_GRACE_S, pinned=False))
             timeout_s = job.ramp_s + job.duration_s + _GRACE_S

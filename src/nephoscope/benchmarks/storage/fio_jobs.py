@@ -183,7 +183,7 @@ class FioParameters(EditionParameters):
         _of_2022("cr2022", "", 1),
         _of_2022("cr2022-local-ssd", _LOCAL, 16),
     )
-    free: ClassVar[frozenset[str]] = frozenset({"raw_device", "destroys_data_on"})
+    free: ClassVar[frozenset[str]] = frozenset({"raw_device", "destroys_data_on", "promised_iops"})
 
     edition: Literal["cr2021", "cr2021-local-ssd", "cr2022", "cr2022-local-ssd"] | None = EDITION
     file_size_mib: int = Field(default=512, ge=1, le=16 * 1024 * 1024)
@@ -194,6 +194,12 @@ class FioParameters(EditionParameters):
         "all its data is lost, so `destroys_data_on` must name it again",
     )
     destroys_data_on: _Device | None = Field(default=None, description="the same device again, as confirmation")
+    promised_iops: Annotated[float, Field(gt=0)] | Literal["provisioned"] | None = Field(
+        default=None,
+        description="I/Os per second that the volume must deliver in each second of every job, so jobs should run for "
+        "hours: the report shows when it did not. 'provisioned': what the study orders, else what the volume's kind "
+        "and size have",
+    )
     generator: Literal["tausworthe", "lfsr", "tausworthe64"] = Field(
         default="tausworthe", description="fio's random_generator"
     )

@@ -24,9 +24,9 @@ _LATE = 1.5
 """Steps: a line that comes later after the one before follows others without I/O, or fio itself stood still."""
 
 
-def step_ms(duration_s: float) -> int:
-    """Time that a line of the log of such a job stands for."""
-    return round((_STEP_S if duration_s <= _LONGEST_S else 1.0) * MS_PER_SECOND)
+def step_ms(duration_s: float, *, watched: bool) -> int:
+    """Time that a line of the log of such a job stands for; `watched`: its stalls are results, and spoil nothing."""
+    return round((1.0 if watched or duration_s > _LONGEST_S else _STEP_S) * MS_PER_SECOND)
 
 
 def rates_by_second(log: bytes, lines: int) -> list[tuple[int, float]]:

@@ -25,6 +25,7 @@ from nephoscope.report.main.boards import Board, boards_of, in_order, main_board
 from nephoscope.report.main.cost_figures import operation_costs
 from nephoscope.report.main.money import cheapest
 from nephoscope.report.main.palette import Palette, for_machines, palette_of
+from nephoscope.report.main.promised import delivered_over_time
 from nephoscope.report.parts import Book, Cell, Column, Figure, Link, Row, Table, evidence_cell
 from nephoscope.report.tables.statistics import rank_cell, section_anchor
 from nephoscope.report.wording import candidates_text, interval_text, title_with_unit
@@ -149,6 +150,7 @@ def _chapter(
     wanted: list[Draw] = [
         *((ranking_per_cpu,) if divided else ()),
         *(() if known else (ranking,)),
+        partial(delivered_over_time, rows=rows, palette=palette),
         partial(measured_of_advertised, rows=rows, palette=palette),
         second,
         partial(_differences, benchmarks=names),
@@ -206,7 +208,9 @@ def _opening(book: Book, boards: Sequence[Board]) -> Opening | None:
 
 
 def _paid_for(book: Book, benchmarks: Sequence[str]) -> tuple[Opening, ...]:
-    said = [one for one in book.lookup.study.insights if one.rule == "advertised" and one.benchmark in benchmarks]
+    rules = ("promised", "advertised")
+    found = [one for one in book.lookup.study.insights if one.rule in rules and one.benchmark in benchmarks]
+    said = sorted(found, key=lambda one: rules.index(one.rule))
     return tuple(_cited(book, str(one.text), one.trials) for one in said[:MAX_SAID])
 
 

@@ -92,4 +92,5 @@ def test_a_line_at_the_very_beginning_stands_for_nothing() -> None:
 
 
 def test_the_log_of_a_long_job_has_seconds() -> None:
-    assert [step_ms(duration_s) for duration_s in (2, 600, 601, 86_400)] == [100, 100, 1000, 1000]
+    long = [step_ms(duration_s, watched=False) for duration_s in (2, 600, 601, 86_400)]
+    assert (long, step_ms(60, watched=True)) == ([100, 100, 1000, 1000], 1000)
