@@ -151,7 +151,7 @@ class HasPrograms(Protocol):
 
 @dataclass(frozen=True)
 class Server:
-    """A server that nephoscope started. Its processes are those of its programs that work in its folder."""
+    """A server that nephoscope started. Its processes are its programs' that work in its folder, or in `data`."""
 
     machine: MachineHandle
     folder: str

@@ -58,14 +58,18 @@ def _of_its_kind(key: str, value: Any) -> bool:
 
 
 _TABLES = frozenset(
-    {"aerospike", "cloud", "copies", "database", "database_machine", "emulated", "load_machine", "priced_as", "ssh"}
+    {
+        *("aerospike", "cloud", "copies", "database", "database_machine", "emulated", "load_machine", "patroni"),
+        *("priced_as", "ssh"),
+    }
 )
 _ALWAYS = frozenset({"database", "database_machine", "labels", "settings"})
 _LISTS_OF_TABLES = frozenset({"links", "volumes"})
 _LISTS = frozenset({"between", "hosts", "mount_options", "other_zones", "packages", "zones"})
 _NUMBERS = re.compile(
     r"connections(_per_cpu)?|cores|count|cpu_quota|.*_(gib|gbps|iops|kib|mib|mib_per_s|ms|percent)|expect_numa_nodes"
-    r"|expect_sockets|iops|local_ssds|price_usd_per_hour|replicas|replication_factor|size|threads_per_core|throughput|vcpus"
+    r"|expect_sockets|iops|local_ssds|loop_wait|price_usd_per_hour|replicas|replication_factor|retry_timeout|size"
+    r"|threads_per_core|throughput|ttl|vcpus"
 )
 _CHOSEN_KEYS = frozenset({"host_keys", "labels", "settings", "start_flags"})
 """Tables of texts, whose keys somebody chose."""

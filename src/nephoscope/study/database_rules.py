@@ -20,7 +20,8 @@ _KEYS_OF: Mapping[str, tuple[str, ...]] = {
     "binary": (_COCKROACHDB, _AEROSPIKE),
     "aerospike": (_AEROSPIKE,),
     "replicas": ("valkey",),
-    "failover": ("valkey",),
+    "failover": ("valkey", "postgres"),
+    "patroni": ("postgres",),
     **dict.fromkeys(("edition", "start_flags", "secure", "fixtures"), (_COCKROACHDB,)),
 }
 """Which systems support a key."""
@@ -30,6 +31,10 @@ _NO_DSN = {
     _AEROSPIKE: "nephoscope cannot measure an Aerospike of your own, because a trial empties its namespace; remove "
     "`dsn`",
 }
+_FAILOVER = {"valkey": "cluster", "postgres": "patroni"}
+"""What lets a server of a system take over from another."""
+_LEAST_MEMBERS = 3
+"""Of etcd, so that it works without one of them."""
 _LEAST_MASTERS = 3
 """Of a cluster of Valkey in which replicas take over."""
 _STANDBYS = "synchronous_standby_names"
@@ -82,6 +87,7 @@ def database_problems(
         yield Problem((*path, "database_machine", "disks"), text)
     yield from _snapshot_problems(path, configuration)
     yield from _number_of_servers(path, str(system), machine, database)
+    yield from _patroni_problems(path, str(system), database, machine)
     if "dsn" in database and str(system) in _NO_DSN:
         yield Problem((*path, "database", "dsn"), _NO_DSN[str(system)])
     yield from _scheme_problems(path, str(system), database.get("dsn"))
@@ -171,9 +177,7 @@ def _isolation_of_cockroachdb(path: Path, label: str, isolation: Any, database: 
 
 def _number_of_servers(path: Path, system: str, machine: Any, database: Mapping[str, Any]) -> Iterator[Problem]:
     """Each machine has one server: masters of Valkey with their replicas must fill them; CockroachDB cannot use two."""
-    described = machine if isinstance(machine, Mapping) else {}
-    hosts = described.get("hosts")
-    count = len(hosts) if isinstance(hosts, list) else described.get("count", 1)
+    count = _count(machine)
     if not isinstance(count, int):
         return
     if system in MYSQL and count > 1:
@@ -197,6 +201,33 @@ def _number_of_servers(path: Path, system: str, machine: Any, database: Mapping[
             f"{_LEAST_MASTERS * (1 + max(1, replicas))} database machines"
         )
         yield Problem((*path, "database", "failover"), text)
+
+
+def _patroni_problems(path: Path, system: str, database: Mapping[str, Any], machine: Any) -> Iterator[Problem]:
+    """Patroni keeps servers that nephoscope starts, with an etcd that works while most of its members live."""
+    failover = database.get("failover")
+    if "failover" in database and system in _FAILOVER and failover != _FAILOVER[system]:
+        yield Problem((*path, "database", "failover"), f"{system} has only {shown(_FAILOVER[system])}")
+    if "patroni" in database and system == "postgres" and failover != "patroni":
+        yield Problem((*path, "database", "patroni"), 'nothing uses this; add `failover = "patroni"` to `database`')
+    if failover != "patroni" or system != "postgres":
+        return
+    if "dsn" in database:
+        yield Problem((*path, "database", "failover"), "nephoscope starts the servers that Patroni keeps; remove `dsn`")
+    count = _count(machine)
+    if isinstance(count, int) and count < _LEAST_MEMBERS:
+        text = (
+            f"a standby takes over once most members of etcd agree, one on each database machine, but there "
+            f"{'is' if count == 1 else 'are'} {count}: use {_LEAST_MEMBERS} machines or more"
+        )
+        yield Problem((*path, "database", "failover"), text)
+
+
+def _count(machine: Any) -> Any:
+    """How many database machines there are; whatever a study has there."""
+    described = machine if isinstance(machine, Mapping) else {}
+    hosts = described.get("hosts")
+    return len(hosts) if isinstance(hosts, list) else described.get("count", 1)
 
 
 def _settings_problems(path: Path, system: str, settings: Any) -> Iterator[Problem]:

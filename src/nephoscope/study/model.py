@@ -170,6 +170,23 @@ class Copies(Frozen):
     synchronous: bool = Field(default=False, description="a commit is acknowledged once another copy has it, too")
 
 
+class Patroni(Frozen):
+    """Settings of Patroni, by its own names and with its own defaults."""
+
+    synchronous_mode: bool = Field(
+        default=False, description="a commit waits for one standby, and no other one may take over"
+    )
+    ttl: int = Field(default=30, ge=20, le=3600, description="seconds after which a primary that is silent has gone")
+    loop_wait: int = Field(default=10, ge=1, le=3600, description="seconds between two looks of Patroni at its server")
+    retry_timeout: int = Field(default=10, ge=3, le=3600, description="seconds for etcd and PostgreSQL to answer")
+
+    @model_validator(mode="after")
+    def _times_fit(self) -> "Patroni":
+        if self.loop_wait + 2 * self.retry_timeout > self.ttl:
+            raise conflict("`loop_wait` and twice `retry_timeout` must fit into `ttl`, or Patroni changes them")
+        return self
+
+
 class Database(Frozen):
     """The system under test and its settings."""
 
@@ -197,11 +214,13 @@ class Database(Frozen):
         le=5,
         description="for valkey: replicas of each master, each on a database machine of its own; default: none",
     )
-    failover: Literal["cluster"] | None = Field(
+    failover: Literal["cluster", "patroni"] | None = Field(
         default=None,
         description="what lets another server take over from one that fails; cluster: for valkey, the cluster itself, "
-        "after the setting `cluster-node-timeout`; default: nothing does",
+        "after the setting `cluster-node-timeout`; patroni: for postgres, Patroni with etcd on three machines or more; "
+        "default: nothing does",
     )
+    patroni: Patroni | None = Field(default=None, description='with `failover = "patroni"`: its settings')
     copies: Copies | None = Field(
         default=None,
         description="how many copies of the data the server keeps, as far as that is known: configurations that state "

@@ -235,6 +235,7 @@ def test_a_server_that_recovers_is_waited_for(tmp_path: Path, monkeypatch: pytes
             answer = await real(self, *arguments, **more)
         except ToolFailed as error:  # a busy machine takes its time
             raise recovering from error
+        monkeypatch.setattr("nephoscope.databases.postgres.database.START_TIMEOUT_S", 0.1)
         if next(answers) < 5:
             raise recovering
         return answer
@@ -242,7 +243,6 @@ def test_a_server_that_recovers_is_waited_for(tmp_path: Path, monkeypatch: pytes
     async def scenario(database: PostgresDatabase, cluster: Cluster, endpoint: Endpoint) -> None:
         assert endpoint.version
 
-    monkeypatch.setattr("nephoscope.databases.postgres.database.START_TIMEOUT_S", 0.1)
     monkeypatch.setattr(PostgresDatabase, "_sql", recovers)
     with_server(tmp_path, scenario)
 

@@ -42,6 +42,14 @@ def made_on(ours: Server) -> dict[str, MadeDatabase]:
     return {one.name: one for one in ours.loop.run_until_complete(databases_made(users))}
 
 
+def test_a_users_own_server_is_none_that_a_fault_may_hit(ours: Server, tmp_path: Path) -> None:
+    database = users_database(ours)
+    settings = DatabaseSettings(dsn=ours.endpoint.dsn)
+    ours.loop.run_until_complete(database.start(ours.cluster, settings, tmp_path / "log"))
+    assert database.servers(ours.cluster) == ()
+    assert ours.database.servers(ours.cluster) != ()
+
+
 def test_what_was_made_is_recorded_and_dropped_and_nothing_else_is(ours: Server, tmp_path: Path) -> None:
     database, users = users_database(ours), asked(ours)
 

@@ -11,6 +11,7 @@ from nephoscope.model.subjects import Subject
 from nephoscope.plan.expand import expand
 from nephoscope.study import rules
 from nephoscope.study.load import load_study
+from nephoscope.study.model import Patroni
 from nephoscope.study.toml_text import locate
 from tests.unit.study.study_example import KNOWN, LAPTOP, MINIMAL, ROOT
 
@@ -638,6 +639,33 @@ def test_replicas_fill_the_machines_that_masters_leave() -> None:
     assert load_study(taking_over[1], "s.toml", BENCHMARKS).configurations[0].database.failover == "cluster"
     with pytest.raises(StudyError, match=r"database\.failover: a replica takes over .* with 0"):
         load_study(taking_over[1].replace("replicas = 1\n", ""), "s.toml", BENCHMARKS)
+
+
+def test_patroni_keeps_three_servers_or_more_that_nephoscope_starts() -> None:
+    def placed(count: int, *lines: str, system: str = "postgres") -> str:
+        hosts = ", ".join(f'"db{number}"' for number in range(count))
+        machines = f'provider = "ssh"\nload_machine = {{ hosts = ["l"] }}\ndatabase_machine = {{ hosts = [{hosts}] }}'
+        database = "\n".join(["[configurations.database]", f'system = "{system}"', *lines])
+        return with_configuration(f'name = "a"\n{machines}\n{database}')
+
+    kept, fast = 'failover = "patroni"', "patroni = { ttl = 20, loop_wait = 4, retry_timeout = 8 }"
+    (study,) = load_study(placed(3, kept, fast), "s.toml", BENCHMARKS).configurations
+    assert (study.database.failover, study.database.patroni) == (
+        "patroni",
+        Patroni(ttl=20, loop_wait=4, retry_timeout=8),
+    )
+    for text, said in (
+        (placed(1, kept), "etcd agree, one on each database machine, but there is 1: use 3 machines or more"),
+        (placed(2, kept), "but there are 2: use 3 machines or more"),
+        (placed(3, fast), 'nothing uses this; add `failover = "patroni"` to `database`'),
+        (placed(3, 'failover = "cluster"'), 'postgres has only "patroni"'),
+        (placed(6, kept, "replicas = 1", system="valkey"), 'valkey has only "cluster"'),
+        (placed(3, kept, system="fake"), r"only `system = \"valkey\" or \"postgres\"` supports this"),
+        (placed(3, kept, 'dsn = "postgresql://me@db/x"'), "nephoscope starts the servers that Patroni keeps"),
+        (placed(3, kept, "patroni = { ttl = 20 }"), "must fit into `ttl`"),
+    ):
+        with pytest.raises(StudyError, match=said):
+            load_study(text, "s.toml", BENCHMARKS)
 
 
 def test_which_standbys_a_commit_waits_for_follows_from_the_machines() -> None:

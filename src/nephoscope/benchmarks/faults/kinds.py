@@ -26,9 +26,10 @@ GRACE_S = 5
 
 _SCRIPT = """
 script=$1 action=$2 folder=$3 programs=$4 argument=$5
+works_there() { [ "$1/cwd" -ef "$folder" ] || [ "$1/cwd" -ef "$folder/data" ]; }
 processes() { # id and state of each
     for each in /proc/[0-9]*; do
-        [ "$each/cwd" -ef "$folder" ] && read -r program <"$each/comm" || continue
+        works_there "$each" && read -r program <"$each/comm" || continue
         case " $programs " in *" $program "*) ;; *) continue ;; esac
         while read -r key value _; do
             [ "$key" = State: ] && echo "${each#/proc/} $value" && break
@@ -41,7 +42,7 @@ first() { # the one that started the others
         while read -r key value _; do
             [ "$key" = PPid: ] && break
         done <"/proc/$id/status"
-        [ "/proc/$value/cwd" -ef "$folder" ] || echo "$id"
+        works_there "/proc/$value" || echo "$id"
     done 2>/dev/null
 }
 case $action in

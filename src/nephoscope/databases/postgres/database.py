@@ -6,6 +6,7 @@ machines. Loaded data sets are template databases; every trial gets a copy of it
 same state.
 """
 
+import asyncio
 import hashlib
 import signal
 from collections.abc import Awaitable, Callable, Mapping, Sequence
@@ -40,6 +41,7 @@ from nephoscope.databases.base import (
     Database,
     Endpoint,
     HasCounters,
+    HasFailover,
     HasFixtures,
     HasFootprint,
     HasLoadedBytes,
@@ -52,7 +54,7 @@ from nephoscope.databases.base import (
     Upkeep,
 )
 from nephoscope.databases.made import COPY, DATA_SET
-from nephoscope.databases.postgres import counters, fitness, made
+from nephoscope.databases.postgres import counters, fitness, made, patroni
 from nephoscope.databases.postgres import remote as postgres_remote
 from nephoscope.databases.postgres.binaries import Binaries, major_version
 from nephoscope.databases.postgres.folder import METHOD, STOP_TIMEOUT_S, USER, ServerFolder, end_predecessors, prepare
@@ -68,7 +70,7 @@ from nephoscope.databases.postgres.shared_memory import hint_on, require_room
 from nephoscope.databases.programs import as_server_user, end_of, until_up
 from nephoscope.machines.local import LocalRemote
 from nephoscope.machines.loopback import free_port, in_url
-from nephoscope.machines.remote import Background
+from nephoscope.machines.remote import Background, MachineHandle
 from nephoscope.model.errors import (
     DatabaseFailed,
     EnvironmentProblem,
@@ -77,6 +79,7 @@ from nephoscope.model.errors import (
     ToolFailed,
     ToolTimedOut,
 )
+from nephoscope.model.records import ServerRole
 from nephoscope.providers.base import Cluster
 from nephoscope.study.address import without_password
 from nephoscope.study.model import Database as DatabaseSettings
@@ -93,6 +96,7 @@ RECOVERY_TIMEOUT_S = 3600.0
 """Limit for a server that recovers from a crash: it replays up to max_wal_size, and the disk may be slow."""
 
 _SPARE_CONNECTIONS = 20
+_LOOK_EVERY_S = 0.2
 _PROTOCOL_VIOLATION = "08P01"
 """SQLSTATE with which PgBouncer refuses settings at the start of a session."""
 _NONE: Mapping[str, str] = MappingProxyType({})
@@ -112,6 +116,7 @@ class PostgresDatabase(
     HasFixtures,
     CanAttach,
     CanRestart,
+    HasFailover,
     HasUpkeep,
     HasPrograms,
     HasCounters,
@@ -143,6 +148,8 @@ class PostgresDatabase(
         """By cluster: our own server, with its log."""
         self._of_sessions: dict[str, Mapping[str, str]] = {}
         """By cluster: settings for the databases of trials on a user's own server."""
+        self._groups: dict[str, patroni.Group] = {}
+        """By cluster: servers that Patroni keeps."""
 
     # Database
 
@@ -157,6 +164,8 @@ class PostgresDatabase(
             await self._require_fit(cluster, reached, settings.connections)
             return reached
         machine = cluster.database[0]
+        if settings.failover == "patroni":
+            return await self._start_group(cluster, settings, log)
         if not isinstance(machine.remote, LocalRemote):
             return await self._start_elsewhere(cluster, settings, log)
         binaries = self._find(settings.version)
@@ -174,7 +183,7 @@ class PostgresDatabase(
 
         self._running[cluster.key] = server = _Server((await launch(),), folder, launch)
         password = folder.password.read_text(encoding="utf-8").strip()
-        endpoint = _of_ours(machine.address, port, password, binaries.origin)
+        endpoint = _of_ours([machine], port, password, binaries.origin)
         version = await self._wait_until_up(cluster, endpoint, server, log)
         self._started[cluster.key] = endpoint, log
         return _checked(replace(endpoint, version=version), settings)
@@ -189,16 +198,22 @@ class PostgresDatabase(
 
     @override
     def servers(self, cluster: Cluster) -> Sequence[Server]:
-        """The primary alone."""
-        if self._running[cluster.key].launch is None:
+        """The primary alone, or all that Patroni keeps."""
+        if cluster.key in self._groups:
+            return self._groups[cluster.key].servers
+        running = self._running.get(cluster.key)
+        if running is None or running.launch is None:
             return ()
-        machine = cluster.database[0]
-        folder = self._running[cluster.key].folder
+        machine, folder = cluster.database[0], running.folder
         data = str(folder.data) if folder is not None else postgres_remote.data_of(machine)
         return (Server(machine, data, self.server_programs, ends_on=signal.SIGINT),)
 
     @override
     async def start_again(self, cluster: Cluster, server: Server) -> None:
+        if cluster.key in self._groups:
+            self._groups[cluster.key] = group = await patroni.again(self._groups[cluster.key], server.machine)
+            await self._until_up(cluster, group, server.machine)
+            return
         running, (endpoint, log) = self._running[cluster.key], self._started[cluster.key]
         if running.launch is None:
             raise DatabaseFailed(f"nephoscope does not know how the server of {cluster.key} was started")
@@ -207,6 +222,39 @@ class PostgresDatabase(
         again = replace(running, processes=(await running.launch(), *others))
         self._running[cluster.key] = again
         await self._wait_until_up(cluster, endpoint, again, log)
+
+    # HasFailover
+
+    @override
+    async def roles(self, cluster: Cluster) -> Sequence[ServerRole]:
+        group = self._groups.get(cluster.key)
+        if group is None:
+            return ["primary" for _ in self.servers(cluster)]
+        primary = await self._sql(cluster, self._primaries[cluster.key], patroni.ADDRESS)
+        return ["primary" if server.machine.address == primary else "replica" for server in group.servers]
+
+    @override
+    async def is_complete(self, cluster: Cluster) -> bool:
+        endpoint = self._primaries.get(cluster.key) or self._started[cluster.key][0]
+        try:
+            states = document(dict[str, str], await self._sql(cluster, endpoint, postgres_remote.REPLICATION))
+        except (ToolFailed, ToolTimedOut):
+            return False
+        group, standbys = self._groups.get(cluster.key), len(cluster.database) - 1
+        synchronous = standbys > 0 if group is None else group.settings.synchronous_mode
+        return postgres_remote.are_complete(states, standbys, synchronous=synchronous)
+
+    @override
+    async def put_back(self, cluster: Cluster) -> None:
+        """All are equal, so the primary stays where it is."""
+        until = asyncio.get_running_loop().time() + RECOVERY_TIMEOUT_S
+        while not await self.is_complete(cluster):
+            if asyncio.get_running_loop().time() > until:
+                raise DatabaseFailed(
+                    f"standbys are not streaming from the primary: {await self.replication(cluster)}",
+                    hint="check their logs, which are next to the primary's",
+                )
+            await asyncio.sleep(_LOOK_EVERY_S)
 
     # CanAttach
 
@@ -220,13 +268,19 @@ class PostgresDatabase(
             raise TargetLost("the server on this machine stopped together with the nephoscope that started it")
         here = self._programs_here()
         try:
+            if settings.failover == "patroni":
+                group = await patroni.found_again(cluster, settings, _options(settings), log)
+                return await self._reached(cluster, settings, group)
             started = await postgres_remote.find_again(cluster, here, settings.version, _options(settings), log)
             self._running[cluster.key] = _Server(started.processes, None)
             endpoint = _elsewhere(cluster, started, here)
             version = await self._sql(cluster, endpoint, "SHOW server_version")
         except (DatabaseFailed, ToolFailed, ToolTimedOut) as error:
             raise TargetLost(f"PostgreSQL of {cluster.key} is no longer running: {error.message}") from error
-        return self._known(cluster, started, _checked(replace(endpoint, version=version), settings))
+        found = _checked(replace(endpoint, version=version), settings)
+        if started.standbys:
+            self._primaries[cluster.key] = found
+        return found
 
     # HasReplication
 
@@ -240,6 +294,8 @@ class PostgresDatabase(
         if endpoint is None:
             return {}
         ours = document(dict[str, str], await self._sql(cluster, endpoint, postgres_remote.REPLICATION))
+        if cluster.key in self._groups:  # which of them it is may change, and says nothing
+            ours = {str(number): state for number, state in enumerate(sorted(ours.values(), reverse=True), 1)}
         return {f"standby {name}": state for name, state in ours.items()}
 
     @override
@@ -249,19 +305,20 @@ class PostgresDatabase(
         Raises:
             DatabaseFailed: the server had to be killed; the next one recovers as after a crash.
         """
+        group = self._groups.pop(cluster.key, None)
+        in_order = group is None or await patroni.stop(group)
         self._primaries.pop(cluster.key, None)
         self._users.pop(cluster.key, None)
         copied_on = self._copies.pop(cluster.key, None)
         if copied_on is not None:
             await self._sql(cluster, copied_on, _drop(_copy_name(cluster)), timeout_s=COPY_TIMEOUT_S)
         server = self._running.get(cluster.key)
-        if server is None:
-            return
-        # "fast": rolls back, then writes a checkpoint
-        in_order = await postgres_remote.stop(server.processes, STOP_TIMEOUT_S)
-        del self._running[cluster.key]
-        if server.folder is not None:
-            await end_predecessors(server.folder)
+        if server is not None:
+            # "fast": rolls back, then writes a checkpoint
+            in_order = await postgres_remote.stop(server.processes, STOP_TIMEOUT_S)
+            del self._running[cluster.key]
+            if server.folder is not None:
+                await end_predecessors(server.folder)
         if not in_order:
             raise DatabaseFailed(
                 f"PostgreSQL did not stop within {STOP_TIMEOUT_S:.0f} s and was killed",
@@ -336,12 +393,17 @@ class PostgresDatabase(
         of_sessions = self._of_sessions.get(cluster.key, {})
         answer = await self._answer(cluster, endpoint, STATEMENT, settings=of_sessions)
         stored = stored_settings(value_of(answer.rows), endpoint.origin)
+        if cluster.key in self._groups:
+            stored = {name: value for name, value in stored.items() if not name.startswith(patroni.OF_A_MEMBER)}
         encryption = answer.encryption if endpoint.origin == "user" else {}
         return {**stored, **encryption, **await self.replication(cluster)}
 
     @override
     async def identity(self, cluster: Cluster, endpoint: Endpoint) -> dict[str, str]:
-        return document(dict[str, str], await self._sql(cluster, endpoint, IDENTITY))
+        found = document(dict[str, str], await self._sql(cluster, endpoint, IDENTITY))
+        if cluster.key in self._groups:
+            found["started on"] = await self._sql(cluster, endpoint, patroni.ADDRESS)
+        return found
 
     # HasUpkeep
 
@@ -388,7 +450,46 @@ class PostgresDatabase(
                 f"standbys are not streaming from the primary: {missing}",
                 hint="check their logs, which are next to the primary's",
             )
-        return self._known(cluster, started, _checked(replace(endpoint, version=version), settings))
+        found = _checked(replace(endpoint, version=version), settings)
+        if started.standbys:
+            self._primaries[cluster.key] = found
+        return found
+
+    async def _start_group(self, cluster: Cluster, settings: DatabaseSettings, log: Path) -> Endpoint:
+        """The first machine makes the data and becomes the primary; the others copy them."""
+        group = await patroni.prepared(cluster, settings, _options(settings), log)
+        self._groups[cluster.key] = group = await patroni.with_members(group)
+        try:
+            await patroni.guard(group)
+            first, *others = cluster.database
+            for machines in ([first], others):
+                self._groups[cluster.key] = group = await patroni.with_keepers(group, machines)
+                await self._until_up(cluster, group, first)
+            found = await self._reached(cluster, settings, group)
+            await self.put_back(cluster)
+        except BaseException:
+            await self.stop(cluster)
+            raise
+        return found
+
+    async def _reached(self, cluster: Cluster, settings: DatabaseSettings, group: patroni.Group) -> Endpoint:
+        endpoint = _of_ours(cluster.database, postgres_remote.PORT, group.password, "system")
+        version = await self._sql(cluster, endpoint, "SHOW server_version")
+        self._groups[cluster.key] = group
+        self._primaries[cluster.key] = found = _checked(replace(endpoint, version=version), settings)
+        return found
+
+    async def _until_up(self, cluster: Cluster, group: patroni.Group, machine: MachineHandle) -> None:
+        """A server that recovers, is rewound or copied anew may need long; while its Patroni runs, it is waited for."""
+        one = _of_ours([machine], postgres_remote.PORT, group.password, "system")
+        answer = partial(self._sql, cluster, one, "SHOW server_version")
+        try:
+            await until_up(answer, machine, one.dsn, group.keepers[machine.name], lambda _: RECOVERY_TIMEOUT_S)
+        except (ToolFailed, ToolTimedOut) as error:
+            raise DatabaseFailed(
+                f"Patroni did not start PostgreSQL on {machine.name}: {error.message}",
+                hint=f"its log is in {group.log.parent}",
+            ) from error
 
     def _programs_here(self) -> str:
         """The folder of a server's programs that machines may have as this one does; empty if it has none."""
@@ -396,11 +497,6 @@ class PostgresDatabase(
             return str(self._find(None).folder)
         except DatabaseFailed:
             return ""
-
-    def _known(self, cluster: Cluster, started: postgres_remote.Started, endpoint: Endpoint) -> Endpoint:
-        if started.standbys:
-            self._primaries[cluster.key] = endpoint
-        return endpoint
 
     async def _reach_users_server(self, cluster: Cluster, settings: DatabaseSettings) -> Endpoint:
         dsn = str(settings.dsn)
@@ -529,20 +625,21 @@ _END_SESSIONS = (
 )
 
 
-def _of_ours(address: str, port: int, password: str, origin: str) -> Endpoint:
-    """A server of ours; its version is not queried yet.
+def _of_ours(machines: Sequence[MachineHandle], port: int, password: str, origin: str) -> Endpoint:
+    """A server of ours, or of several the one that takes writes; its version is not queried yet.
 
     Another user of its machine may take the port before it does, and would ask for the password, which the folder keeps
     for later starts. With SCRAM a server has to prove that it knows it, and is not sent it.
     """
-    dsn = f"postgresql://{USER}@{in_url(address)}:{port}/postgres"
+    hosts = ",".join(f"{in_url(machine.address)}:{port}" for machine in machines)
+    dsn = f"postgresql://{USER}@{hosts}/postgres{'?target_session_attrs=read-write' if len(machines) > 1 else ''}"
     return Endpoint(dsn, {"PGPASSWORD": password, "PGREQUIREAUTH": METHOD}, "", origin)
 
 
 def _elsewhere(cluster: Cluster, started: postgres_remote.Started, here: str) -> Endpoint:
     """The primary's endpoint."""
     origin = "embedded" if started.programs[0].folder == here else "system"
-    return _of_ours(cluster.database[0].address, postgres_remote.PORT, started.password, origin)
+    return _of_ours(cluster.database[:1], postgres_remote.PORT, started.password, origin)
 
 
 def _options(settings: DatabaseSettings) -> dict[str, str]:

@@ -153,7 +153,7 @@ async def start_primary(
     machine, own = cluster.database[0], programs[0]
     standbys = tuple(one.name for one in cluster.database[1:])
     identity = f"primary of PostgreSQL {major_version(own.version)}"
-    password = await _prepared(machine, _access(cluster), identity, _initdb(machine, own), secrets.token_urlsafe(24))
+    password = await _prepared(machine, access(cluster), identity, _initdb(machine, own), secrets.token_urlsafe(24))
     generation = await _generation(cluster)
     started = Started((), password, programs, standbys, generation)
     return replace(started, processes=(await _launched_primary(cluster, started, settings, log),))
@@ -250,6 +250,18 @@ async def without_stream(standbys: tuple[str, ...], ask: Callable[[str], Awaitab
         await asyncio.sleep(0.1)
 
 
+def are_complete(states: Mapping[str, str], standbys: int, *, synchronous: bool) -> bool:
+    """Whether so many standbys get what the primary writes, and a commit waits for one of them if it should; pure.
+
+    Args:
+        states: what `REPLICATION` selects.
+        standbys: how many there should be.
+        synchronous: whether a commit waits for one.
+    """
+    streaming = [state for state in states.values() if state.startswith("streaming ")]
+    return len(streaming) == standbys and (not synchronous or set(streaming) != {"streaming async"})
+
+
 async def stop(processes: tuple[Background, ...] | list[Background], timeout_s: float = 600.0) -> bool:
     """Stops them in order, the primary first; True when none had to be killed.
 
@@ -271,7 +283,7 @@ def _beside(log: Path, standby: MachineHandle) -> Path:
     return log.with_name(f"{log.stem}-{standby.name}{log.suffix}")
 
 
-def _access(cluster: Cluster) -> str:
+def access(cluster: Cluster) -> str:
     """pg_hba.conf: the machines of the cluster, by password, and nobody else."""
     addresses = dict.fromkeys(machine.address for machine in cluster.machines)
     lines = [
@@ -300,7 +312,7 @@ def _base_backup(machine: MachineHandle, programs: Programs, primary: MachineHan
 async def _copied(cluster: Cluster, machine: MachineHandle, programs: Programs, primary: Started) -> None:
     """A data folder of a standby of this primary, unless it is there."""
     copy = _base_backup(machine, programs, cluster.database[0])
-    await _prepared(machine, _access(cluster), f"standby of {primary.generation}", copy, primary.password)
+    await _prepared(machine, access(cluster), f"standby of {primary.generation}", copy, primary.password)
 
 
 async def _generation(cluster: Cluster) -> str:

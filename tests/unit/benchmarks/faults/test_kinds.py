@@ -29,7 +29,7 @@ PATIENCE_S = 60.0
 
 
 class Sleepers(FakeDatabase):
-    """A server of two processes that sleep in a folder."""
+    """A server of two processes that sleep in a folder and in `data` there."""
 
     def __init__(self, folder: Path) -> None:
         super().__init__()
@@ -37,7 +37,8 @@ class Sleepers(FakeDatabase):
         self.started: list[subprocess.Popen[bytes]] = []
 
     def launch(self) -> None:
-        self.started += [subprocess.Popen([PROGRAM, "600"], cwd=self.folder) for _ in range(2)]
+        places = (self.folder, self.folder / "data")
+        self.started += [subprocess.Popen([PROGRAM, "600"], cwd=place) for place in places]
 
     def servers(self, cluster: Cluster) -> Sequence[Server]:
         return [Server(cluster.database[0], str(self.folder), (PROGRAM,), ends_on=signal.SIGTERM)]
@@ -62,8 +63,8 @@ class Place:
 
 @pytest.fixture
 def place(tmp_path: Path) -> Iterator[Place]:
-    for name in ("server", "elsewhere"):
-        (tmp_path / name).mkdir()
+    for name in ("server/data", "elsewhere"):
+        (tmp_path / name).mkdir(parents=True)
     site, _ = site_here(tmp_path)
     database = Sleepers(tmp_path / "server")
     database.launch()

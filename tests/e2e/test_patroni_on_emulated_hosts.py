@@ -1,0 +1,90 @@
+"""PostgreSQL as Patroni keeps it on emulated hosts (root): a standby takes over, and nothing outlives its jobs."""
+
+import asyncio
+from collections.abc import Awaitable, Callable
+from pathlib import Path
+
+import pytest
+
+from bench.patroni import configuration, killing, measured
+from nephoscope.databases.postgres.patroni import PROGRAMS
+from nephoscope.machines.remote import Command, MachineHandle
+from nephoscope.machines.ssh.remote import SshRemote
+from nephoscope.providers.base import Cluster, ClusterRequest
+from nephoscope.providers.emulated.provider import EmulatedProvider
+from nephoscope.run.clock import SystemClock
+from tests.support.real_parts import needs
+from tests.support.server import postgres
+
+pytestmark = [pytest.mark.root, pytest.mark.slow, needs("postgres", "patroni", "etcd")]
+TTL = 20
+"""The least that Patroni accepts."""
+
+
+@pytest.mark.parametrize("synchronous", [True, False])
+def test_a_standby_takes_over_and_the_ledger_counts_what_sql_counts(tmp_path: Path, synchronous: bool) -> None:
+    found = asyncio.run(measured(tmp_path, configuration(synchronous=synchronous, ttl=TTL), killing(1, TTL)))
+    (fault,) = found.faults
+    assert (fault.confirmed, fault.undone, fault.role) == (True, True, "primary")
+    assert fault.complete_unix_ms is not None, "the killed server did not come back as a standby"
+    assert found.ledger.acknowledged > 0
+    assert found.ledger.unsent == 0
+    assert found.lost_by_sql == found.ledger.lost
+    if synchronous:
+        assert found.ledger.lost == 0
+
+
+async def _with_machines(folder: Path, scenario: Callable[[ClusterRequest, Cluster], Awaitable[None]]) -> None:
+    of = configuration(synchronous=True, ttl=TTL)
+    request, provider = ClusterRequest(f"s-{folder.name}", of, folder, trial="t"), _provider()
+    try:
+        await scenario(request, await provider.create(request))
+    finally:
+        await provider.delete(request.key)
+
+
+def _provider() -> EmulatedProvider:
+    return EmulatedProvider("nephoscope-load", SystemClock())
+
+
+async def _running(machine: MachineHandle) -> set[str]:
+    """The programs of Patroni that run there."""
+    said = await machine.remote.execute(Command(["ps", "-eo", "comm="], timeout_s=60, pinned=False))
+    return set(said.require().stdout.decode().split()) & set(PROGRAMS)
+
+
+def test_another_controller_finds_the_servers_and_stops_them_in_order(tmp_path: Path) -> None:
+    log = tmp_path / "server.log"
+
+    async def scenario(request: ClusterRequest, cluster: Cluster) -> None:
+        died, settings = postgres({}), request.configuration.database
+        endpoint = await died.start(cluster, settings, log)
+        await died._sql(cluster, endpoint, "CREATE TABLE t AS SELECT 7 AS x")
+        for machine in cluster.database:
+            assert await _running(machine) == set(PROGRAMS)
+        again, next_one = await _provider().create(request), postgres({})
+        found = await next_one.attach(again, settings, log)
+        assert found == endpoint
+        assert await next_one._sql(again, found, "SELECT x FROM t") == "7"
+        assert await next_one.roles(again) == ["primary", "replica", "replica"]
+        assert await next_one.replication(again) == {"standby 1": "streaming sync", "standby 2": "streaming async"}
+        await next_one.stop(again)
+        for machine in cluster.database:
+            assert await _running(machine) == set()
+
+    asyncio.run(_with_machines(tmp_path, scenario))
+
+
+def test_ending_the_jobs_of_a_host_leaves_no_server_there(tmp_path: Path) -> None:
+    """As the next user of a host does after its controller died: Patroni starts PostgreSQL in a session of its own."""
+
+    async def scenario(request: ClusterRequest, cluster: Cluster) -> None:
+        await postgres({}).start(cluster, request.configuration.database, tmp_path / "server.log")
+        for machine in cluster.database:
+            assert isinstance(machine.remote, SshRemote)
+            await machine.remote.end_all()
+            async with asyncio.timeout(60):
+                while await _running(machine):  # noqa: ASYNC110 - a host sends no event
+                    await asyncio.sleep(0.1)
+
+    asyncio.run(_with_machines(tmp_path, scenario))

@@ -1,0 +1,134 @@
+"""What Patroni reads, and how a machine that lacks it is refused."""
+
+import asyncio
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from nephoscope.databases.postgres import patroni
+from nephoscope.databases.postgres.remote import Programs, are_complete
+from nephoscope.machines.fake import Answer, FakeRemote
+from nephoscope.machines.remote import MachineHandle
+from nephoscope.model.errors import DatabaseFailed
+from nephoscope.providers.base import Cluster
+from nephoscope.run.clock import FakeClock
+from nephoscope.study.model import Database as DatabaseSettings
+from nephoscope.study.model import Patroni
+
+ADDRESSES = ("10.0.0.1", "fd00::2", "10.0.0.3")
+
+
+def three(shell: Answer) -> Cluster:
+    remote = FakeRemote({"sh": lambda argv, stdin: shell}, FakeClock())
+    machines = tuple(
+        MachineHandle(f"database-{number}", remote, address, (), "/data") for number, address in enumerate(ADDRESSES, 1)
+    )
+    return Cluster("s/c/t-1", machines, MachineHandle("load", remote, "10.0.0.9", (), "/data"))
+
+
+def group(settings: Patroni, **parameters: str) -> patroni.Group:
+    programs = (Programs("/usr/lib/postgresql/15/bin", "15.3", by_root=True),) * 3
+    return patroni.Group(three(Answer()), settings, parameters, Path("server.log"), programs, "the secret")
+
+
+def read(of: patroni.Group, number: int) -> Any:
+    machine = of.cluster.database[number]
+    return json.loads(json.dumps(patroni.configuration(of, machine, of.programs[number])))
+
+
+def test_patroni_gets_the_settings_of_the_study_and_lets_in_the_machines_alone() -> None:
+    settings = Patroni(synchronous_mode=True, ttl=20, loop_wait=4, retry_timeout=8)
+    of = group(settings, max_connections="500", shared_buffers="1GB")
+    first, second = read(of, 0), read(of, 1)
+    shared = first["bootstrap"]["dcs"]
+    assert {name: shared[name] for name in ("ttl", "loop_wait", "retry_timeout", "synchronous_mode")} == {
+        "ttl": 20,
+        "loop_wait": 4,
+        "retry_timeout": 8,
+        "synchronous_mode": True,
+    }
+    assert shared["postgresql"]["parameters"] == {
+        "wal_keep_size": "1GB",
+        "max_connections": "500",
+        "shared_buffers": "1GB",
+    }
+    assert first["etcd3"]["hosts"] == ["10.0.0.1:22379", "[fd00::2]:22379", "10.0.0.3:22379"]
+    assert (first["name"], second["name"]) == ("database-1", "database-2")
+    assert second["restapi"]["listen"] == "[fd00::2]:28008"
+    assert second["postgresql"]["listen"] == "[fd00::2]:54329"
+    rules = first["postgresql"]["pg_hba"]
+    assert len(rules) == 8  # four machines, for data and for replication
+    assert all(rule.endswith(" scram-sha-256") for rule in rules)
+    assert {rule.split()[3] for rule in rules} == {"10.0.0.1/32", "fd00::2/128", "10.0.0.3/32", "10.0.0.9/32"}
+    for login in (first["restapi"]["authentication"], *first["postgresql"]["authentication"].values()):
+        assert login == {"username": "nephoscope", "password": "the secret"}
+    assert first["etcd3"]["password"] == "the secret"
+
+
+def test_a_few_connections_stay_few_although_patroni_would_make_them_a_hundred() -> None:
+    parameters = read(group(Patroni(), max_connections="24"), 0)["bootstrap"]["dcs"]["postgresql"]["parameters"]
+    assert parameters["max_connections"] == "25"
+
+
+def test_no_printed_value_holds_the_password() -> None:
+    assert "the secret" not in repr(group(Patroni(), max_connections="24"))
+
+
+def test_a_kill_takes_all_that_a_machine_runs() -> None:
+    servers = group(Patroni(), max_connections="24").servers
+    assert [server.machine.name for server in servers] == ["database-1", "database-2", "database-3"]
+    assert {server.programs for server in servers} == {("patroni", "postgres", "etcd")}
+
+
+@pytest.mark.parametrize(
+    ("missing", "said"),
+    [
+        (b"patroni\netcd\n", "patroni and etcd are not installed on database-1"),
+        (b"etcd\n", "etcd is not installed on database-1"),
+    ],
+)
+def test_a_machine_without_the_programs_is_named_before_anything_is_made(missing: bytes, said: str) -> None:
+    cluster = three(Answer(stdout=missing))
+    settings = DatabaseSettings(failover="patroni")
+    with pytest.raises(DatabaseFailed, match=said) as failed:
+        asyncio.run(patroni.prepared(cluster, settings, {"max_connections": "24"}, Path("server.log")))
+    assert failed.value.hint == "apt-get install patroni etcd-server on that machine"
+    remote = cluster.database[0].remote
+    assert isinstance(remote, FakeRemote)
+    assert not [command for command in remote.executed if command.startswith(("rm", "mkdir"))]
+
+
+def test_etcd_that_does_not_come_up_is_told_with_its_reason() -> None:
+    of = group(Patroni(), max_connections="24")
+    answers = {"python3": lambda argv, stdin: Answer(stderr=b"etcd does not answer: timed out", exit_code=1)}
+    machine = MachineHandle("database-1", FakeRemote(answers, FakeClock()), "10.0.0.1", (), "/data")
+    broken = patroni.Group(
+        Cluster("s/c/t-1", (machine,), machine), of.settings, of.parameters, of.log, of.programs[:1], of.password
+    )
+    with pytest.raises(DatabaseFailed, match=r"etcd did not start .*: etcd does not answer: timed out"):
+        asyncio.run(patroni.guard(broken))
+
+
+@pytest.mark.parametrize(
+    ("states", "synchronous", "complete"),
+    [
+        ({"a": "streaming sync", "b": "streaming async"}, True, True),
+        ({"a": "streaming quorum", "b": "streaming quorum"}, True, True),
+        ({"a": "streaming async", "b": "streaming async"}, True, False),
+        ({"a": "streaming async", "b": "streaming async"}, False, True),
+        ({"a": "streaming sync", "b": "catchup async"}, True, False),
+        ({"a": "streaming sync"}, True, False),
+        ({"a": "streaming async", "b": "streaming async", "pg_basebackup": "backup async"}, False, True),
+        ({}, False, False),
+    ],
+)
+def test_copies_are_complete_when_all_standbys_stream(
+    states: dict[str, str], synchronous: bool, complete: bool
+) -> None:
+    assert are_complete(states, 2, synchronous=synchronous) is complete
+
+
+def test_a_server_without_standbys_is_complete() -> None:
+    assert are_complete({}, 0, synchronous=False)
