@@ -3,7 +3,8 @@
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
-from math import ceil
+from math import ceil, sqrt
+from statistics import pstdev
 
 from nephoscope.benchmarks.base import STEP_S
 from nephoscope.benchmarks.histograms import Quantile, merged, value_ns
@@ -17,6 +18,9 @@ LEAST_PER_STEP = 20
 """Operations that usually end in a step: of fewer, one may be empty by chance."""
 SLOW, USUAL = 0.8, 0.95
 """Shares of the usual rate: a second below the first is slow, and from the second on clients have it again."""
+CHANCE = 4
+"""Standard deviations by which a second may be below the usual rate by chance: about 200 overlapping ones are looked at
+after a fault, and none of them may seem slower in 95 of 100 trials without one."""
 P99 = Quantile(0.99)
 
 
@@ -125,10 +129,13 @@ class Effect:
 
     @property
     def slow_s(self) -> float | None:
-        """Seconds below `SLOW` of the usual rate."""
-        usual = self.usual_per_s
+        """Seconds below `SLOW` of the usual rate, and below what chance makes of it."""
         steps = self._steps(self.begin_s, self.end_s, round(1 / STEP_S))
-        return None if usual is None else sum(length_s for count, length_s in steps if count < SLOW * usual * length_s)
+        return (
+            None
+            if self.usual_per_s is None
+            else sum(length_s for count, length_s in steps if count < self._least(SLOW))
+        )
 
     @property
     def during_share(self) -> float | None:
@@ -146,15 +153,15 @@ class Effect:
 
         What had waited may make up for empty steps in the same second. None: there is no usual rate.
         """
-        usual, fine = self.usual_per_s, self._finest
-        if usual is None:
+        fine = self._finest
+        if self.usual_per_s is None:
             return None
         steps, second = self._steps(self.begin_s, self.end_s, 1), round(1 / STEP_S)
         slow = False
         for first in range(len(steps) - second + 1):
             counts = [count for count, _ in steps[first : first + second]]
             empty = not all(sum(counts[at : at + fine]) for at in range(0, second - fine + 1, fine))
-            usual_again = sum(counts) >= USUAL * usual and not empty
+            usual_again = sum(counts) >= self._least(USUAL) and not empty
             slow = slow or not usual_again
             if slow and usual_again:
                 return first * STEP_S
@@ -193,6 +200,17 @@ class Effect:
     def _finest(self) -> int:
         """So many steps of 0.1 s together have enough operations, at most a second."""
         return min(round(1 / STEP_S), max(1, ceil(LEAST_PER_STEP / ((self.usual_per_s or 1.0) * STEP_S))))
+
+    def _least(self, share: float) -> float:
+        """So many operations in a second are that share of the usual ones, or as few as chance makes them."""
+        usual_per_s = self.usual_per_s or 0.0
+        return min(share * usual_per_s, usual_per_s - CHANCE * self._spread)
+
+    @cached_property
+    def _spread(self) -> float:
+        """Standard deviation of the operations in a second, as the steps of the baseline vary."""
+        counts = [count for count, _ in self._steps(self.begin_s - self.baseline_s, self.begin_s, 1)]
+        return pstdev(counts) * sqrt(1 / STEP_S) if counts else 0.0
 
     def _share(self, from_s: float, to_s: float) -> float | None:
         rate, usual = self._rate(from_s, to_s), self.usual_per_s
