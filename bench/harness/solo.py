@@ -7,6 +7,7 @@ from collections.abc import Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Any
 
 from bench.harness.bars import Ratios, ratios
@@ -109,9 +110,9 @@ def peak_memory_bytes(server: Server, setting: Setting) -> int:
 
 
 @contextmanager
-def fake_target(setting: Setting, *options: str) -> Iterator[str]:
+def fake_target(load: Path, *options: str) -> Iterator[str]:
     """The fake target; yields a DSN of it."""
-    process = subprocess.Popen([str(setting.load), "fake-target", *options], stdout=subprocess.PIPE, text=True)
+    process = subprocess.Popen([str(load), "fake-target", *options], stdout=subprocess.PIPE, text=True)
     try:
         assert process.stdout is not None  # noqa: S101  # asked for above
         address = json.loads(process.stdout.readline())["address"]
@@ -153,7 +154,7 @@ def pacing(setting: Setting, rate_per_s: int, seconds: float, runs: int) -> Paci
     """Of nephoscope-load, one thread on the fake target."""
     outputs = []
     for _ in range(runs):
-        with fake_target(setting) as dsn:
+        with fake_target(setting.load) as dsn:
             pace = {"kind": "constant", "rate_per_s": rate_per_s}
             asked = spec(dsn, {"kind": "null"}, connections=64, pace=pace, threads=1, ramp_s=1, duration_s=seconds)
             ran = run([str(setting.load), "exec"], stdin=asked)
@@ -183,6 +184,6 @@ def read_pacing(outputs: Sequence[tuple[Sequence[dict[str, Any]], str]]) -> Paci
 def waiting_terminals_bytes(setting: Setting, warehouses: int, seconds: float) -> int:
     """Peak memory of nephoscope-load with ten waiting terminals a warehouse."""
     workload = {"kind": "tpcc", "warehouses": warehouses, "profile": "proc", "wait": "spec"}
-    with fake_target(setting, "--warehouses", str(warehouses)) as dsn:
+    with fake_target(setting.load, "--warehouses", str(warehouses)) as dsn:
         asked = spec(dsn, workload, connections=64, ramp_s=0, duration_s=seconds)
         return checked(run([str(setting.load), "exec"], stdin=asked), "nephoscope-load").peak_bytes
