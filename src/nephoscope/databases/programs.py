@@ -9,14 +9,15 @@ from pathlib import Path, PurePosixPath
 from typing import TypeVar
 from urllib.parse import urlsplit
 
-from nephoscope.machines.local import LocalRemote
-from nephoscope.machines.loopback import listener_at
+from nephoscope.machines.loopback import TABLES, listener_in
 from nephoscope.machines.remote import Background, Command, MachineHandle
 from nephoscope.model.errors import InputError, ToolFailed, ToolTimedOut
 
 _TIMEOUT_S = 3600.0
 """For commands that may copy a whole data set."""
 _LOOK_EVERY_S = 0.05
+_LISTENERS = Command(["sh", "-c", 'id -u; cat "$@" 2>/dev/null; :', "listeners", *TABLES], timeout_s=30, pinned=False)
+"""Who asks, and the kernel's tables of sockets."""
 
 Found = TypeVar("Found")
 
@@ -90,7 +91,7 @@ async def until_up(
     """The first answer of a server that starts.
 
     Args:
-        ask: fails as long as it is not up; it sends the password, so nobody else's server is asked on this machine.
+        ask: fails as long as it is not up; it sends the password, so nobody else's server is asked.
         machine: that the server runs on.
         dsn: its address.
         process: of the server.
@@ -103,8 +104,7 @@ async def until_up(
     started = clock()
     while True:
         try:
-            if isinstance(machine.remote, LocalRemote):
-                _require_ours(machine.address, urlsplit(dsn).port or 0)
+            await _require_ours(machine, urlsplit(dsn).port or 0)
             return await ask()
         except (ToolFailed, ToolTimedOut) as error:
             if clock() - started > patience_s(error) or not process.running():
@@ -112,16 +112,17 @@ async def until_up(
         await asyncio.sleep(_LOOK_EVERY_S)
 
 
-def _require_ours(address: str, port: int) -> None:
+async def _require_ours(machine: MachineHandle, port: int) -> None:
     """Everybody on a machine sees a server's port in the list of processes, and may take it before the server does."""
-    try:
-        user = listener_at(address, port)
-    except OSError:  # not Linux
+    looked = (await machine.remote.execute(_LISTENERS)).require().stdout.decode(errors="replace")
+    us, _, tables = looked.partition("\n")
+    if not tables:  # not Linux
         return
+    user = listener_in(tables, machine.address, port)
     if user is None:
         raise ToolFailed(f"nothing listens on port {port} yet")
-    if user != os.geteuid():
-        raise ToolFailed(f"a process of another user of this machine (number {user}) took port {port} first")
+    if str(user) != us:
+        raise ToolFailed(f"a process of another user of {machine.name} (number {user}) took port {port} first")
 
 
 def end_of(log: Path) -> str:

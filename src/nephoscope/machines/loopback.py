@@ -1,5 +1,6 @@
 """The address at which this machine reaches itself: 127.0.0.1, or ::1 where there is no IPv4."""
 
+import re
 import socket
 import sys
 from contextlib import suppress
@@ -40,20 +41,29 @@ def free_port(address: str) -> int:
 def user_of(connection: socket.socket) -> int | None:
     """Whose process has the other end of a connection on this machine; None: the kernel does not tell."""
     ours, theirs = (_in_table(*end[:2]) for end in (connection.getsockname(), connection.getpeername()))
-    with suppress(OSError):
-        found = (one.user for one in _sockets() if one.local.endswith(theirs) and one.remote.endswith(ours))
-        return next(found, None)
+    for table in TABLES:
+        with suppress(OSError):
+            sockets = _sockets(Path(table).read_text(encoding="ascii"))
+            for one in sockets:
+                if one.local.endswith(theirs) and one.remote.endswith(ours):
+                    return one.user
     return None
 
 
-def listener_at(address: str, port: int) -> int | None:
-    """Whose process listens where a client of this machine comes who connects to an address of it; None: nobody's.
+TABLES = ("/proc/net/tcp", "/proc/net/tcp6")
+"""The kernel's; the second has IPv4 addresses, too, behind 24 digits, and is not there without IPv6."""
 
-    Raises:
-        OSError: the kernel does not tell.
+
+def listener_in(tables: str, address: str, port: int) -> int | None:
+    """Whose process listens where a client of a machine comes who connects to an address of it; None: nobody's.
+
+    Args:
+        tables: what `TABLES` hold there.
+        address: IPv4 or IPv6.
+        port: of TCP.
     """
     exact, end = _in_table(address, port), f":{port:04X}"
-    listening_there = [one for one in _sockets() if one.state == _LISTENS and one.local.endswith(end)]
+    listening_there = [one for one in _sockets(tables) if one.state == _LISTENS and one.local.endswith(end)]
     for one in listening_there:
         if one.local.endswith(exact):
             return one.user
@@ -68,15 +78,11 @@ class _Socket(NamedTuple):
 
 
 _LISTENS = "0A"
+_ROW = re.compile(r"^ *\d+: ([0-9A-F:]+) ([0-9A-F:]+) ([0-9A-F]{2})(?: \S+){3} +(\d{1,10}) ", re.MULTILINE)
 
 
-def _sockets() -> list[_Socket]:
-    """Raises OSError where the kernel has no such table."""
-    lines = Path("/proc/net/tcp").read_text(encoding="ascii").splitlines()[1:]
-    with suppress(OSError):  # it has IPv4 addresses, too, behind 24 digits; not without IPv6
-        lines += Path("/proc/net/tcp6").read_text(encoding="ascii").splitlines()[1:]
-    rows = [line.split()[1:8] for line in lines]
-    return [_Socket(local, remote, state, int(user)) for local, remote, state, *_, user in rows]
+def _sockets(tables: str) -> list[_Socket]:
+    return [_Socket(local, remote, state, int(user)) for local, remote, state, user in _ROW.findall(tables)]
 
 
 def _in_table(address: str, port: int) -> str:

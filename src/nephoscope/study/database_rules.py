@@ -72,7 +72,10 @@ def database_problems(
     benchmarks: Sequence[Mapping[str, Any]],
     known: Mapping[str, KnownBenchmark],
 ) -> Iterator[Problem]:
-    """Problems of one configuration at `path`; `known` holds all benchmarks."""
+    """Problems of one configuration at `path`.
+
+    `known` holds all benchmarks; the names of configurations in `benchmarks` are a set.
+    """
     database = configuration.get("database", {})
     if not isinstance(database, Mapping):
         return
@@ -114,8 +117,8 @@ def _scheme_problems(path: Path, system: str, dsn: Any) -> Iterator[Problem]:
 def _driving(configuration: Mapping[str, Any], benchmarks: Sequence[Mapping[str, Any]]) -> Iterator[Mapping[str, Any]]:
     """The benchmarks of a study that are measured on a configuration."""
     for entry in benchmarks:
-        named = entry.get("configurations")
-        if not (isinstance(named, list) and named and configuration.get("name") not in named):
+        named = entry["configurations"]
+        if not named or str(configuration.get("name")) in named:
             yield entry
 
 

@@ -6,6 +6,7 @@ What a key may hold is derived from a JSON Schema: one source for error messages
 import json
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from itertools import islice
 from typing import Any
 
 from pydantic_core import ErrorDetails
@@ -136,6 +137,18 @@ class Problem:
     text: str
     of_key: bool = False
     """It is about the key itself, whatever its value."""
+
+
+MOST_PROBLEMS = 100
+"""Nobody reads more at once, and each takes a millisecond to explain."""
+
+
+def first_problems(problems: Iterable[Problem]) -> list[Problem]:
+    """As many as somebody reads; no others are looked for."""
+    found = list(islice(problems, MOST_PROBLEMS + 1))
+    if len(found) > MOST_PROBLEMS:
+        found[MOST_PROBLEMS:] = [Problem((), "there are more problems; correct these first")]
+    return found
 
 
 def explain(errors: Sequence[ErrorDetails], data: Any, schema: Schema) -> list[Problem]:

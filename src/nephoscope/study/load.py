@@ -6,6 +6,7 @@ import tomllib
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from functools import cache
+from itertools import chain
 from typing import Any, TypeVar
 
 from pydantic import ValidationError
@@ -18,8 +19,8 @@ from nephoscope.model.scopes import OVERALL
 from nephoscope.model.words import counted
 from nephoscope.study import rules
 from nephoscope.study.contrasts import scopes_of, without_pairs
-from nephoscope.study.explain import Problem, Schema, below, explain
-from nephoscope.study.machine_rules import with_regions
+from nephoscope.study.explain import MOST_PROBLEMS, Problem, Schema, below, explain, first_problems
+from nephoscope.study.machine_rules import list_of, tables_of, with_regions
 from nephoscope.study.managed import as_provided
 from nephoscope.study.model import Configuration, KnownBenchmark, Machine, Study
 from nephoscope.study.shorthands import SHORTHANDS, Expanded, Shorthands, StudyFile, expanded
@@ -49,8 +50,8 @@ _SYNTAX_HINTS = (
     ("Invalid statement", "write `key = value`, [table] or [[list of tables]]; comments start with #"),
 )
 _PLACE = re.compile(r" \(at (?:line (\d+), column (\d+)|end of document)\)$")
-_MOST_ERRORS = 100
-"""Nobody reads more at once, and each takes a millisecond to explain."""
+MOST_TRIALS = 200_000
+"""A plan of them takes half a minute and 1.5 GB."""
 _NO_STUDY = "not a study: a number is too long"
 _TOO_LONG = re.compile(r"[0-9][0-9_]{4000,}")
 """About as many digits as Python converts, which are 4,300."""
@@ -106,14 +107,14 @@ def _load(text: str, file_name: str, known: Mapping[str, KnownBenchmark]) -> tup
     text = text.removeprefix("\ufeff")
     data = _parse(text, file_name)
     lines = locate(text)
-    if dated := list(rules.dates((), data)):
+    if dated := first_problems(rules.dates((), data)):
         raise StudyError(_in_order(dated, file_name, lines))
     whole = _expanded(data, lines)
-    if whole.problems:
-        raise StudyError(_in_order(whole.problems, file_name, lines))
+    if problems := whole.problems or list(_too_many(whole.data)):
+        raise StudyError(_in_order(problems, file_name, lines))
     study, problems = _validate(whole.data, known)
     every_line = whole.lines(lines)
-    across = list(rules.across_keys(whole.data, every_line, known))
+    across = first_problems(rules.across_keys(whole.data, every_line, known))
     told = {problem.path for problem in across}
     problems = across + [problem for problem in problems if problem.path not in told]
     if not problems and study is not None:
@@ -126,10 +127,20 @@ def _load(text: str, file_name: str, known: Mapping[str, KnownBenchmark]) -> tup
             )
             for place in without_pairs(study)
         ]
-        problems += [*headline_problems(study, known), *text_problems(study)]
+        problems += first_problems(chain(headline_problems(study, known), text_problems(study)))
     if problems or study is None:
         raise StudyError(_in_order(list(_as_written(problems, whole)), file_name, lines))
     return study, whole, every_line
+
+
+def _too_many(data: Mapping[str, Any]) -> Iterator[Problem]:
+    """Some lines of a matrix stand for millions of trials, of which a plan takes gigabytes."""
+    configurations, benchmarks = list_of(data.get("configurations")), tables_of(data, "benchmarks")
+    cells = sum(len(list_of(entry.get("configurations"))) or len(configurations) for _, entry in benchmarks)
+    replicates = data.get("replicates")
+    trials = cells * (replicates if isinstance(replicates, int) else 1)
+    if trials > MOST_TRIALS:
+        yield Problem((), f"{trials:,} trials; a study has at most {MOST_TRIALS:,}: split it, or set fewer replicates")
 
 
 def _expanded(data: dict[str, Any], lines: Mapping[Path, int]) -> Expanded:
@@ -224,10 +235,10 @@ def _value(
         return model.model_validate_json(_as_json(data), strict=True), []
     except ValidationError as error:
         errors = error.errors(include_url=False)
-        problems = explain(errors[:_MOST_ERRORS], data, _schema(described_by or model))
-        if len(errors) > _MOST_ERRORS:
+        problems = explain(errors[:MOST_PROBLEMS], data, _schema(described_by or model))
+        if len(errors) > MOST_PROBLEMS:
             problems.append(
-                Problem((), f"{counted(len(errors) - _MOST_ERRORS, 'more problem')}; correct the others first")
+                Problem((), f"{counted(len(errors) - MOST_PROBLEMS, 'more problem')}; correct the others first")
             )
         return None, problems
 

@@ -101,7 +101,7 @@ def managed_problems(
 ) -> Iterator[Problem]:
     """Problems of one configuration at `path`: what a managed database needs, and what it cannot have.
 
-    `benchmarks` are those of the study, with their places.
+    `benchmarks` are those of the study, with their places; the names of their configurations are a set.
     """
     if configuration.get("provider", _HERE) != MANAGED:
         for role in ("database_machine", _LOAD):
@@ -130,12 +130,12 @@ def _server_problems(path: Path, configuration: Mapping[str, Any]) -> Iterator[P
 
 def _by_cpus(place: int, entry: Mapping[str, Any], configuration: Mapping[str, Any]) -> Iterator[Problem]:
     """Parameters by which a load grows with the CPUs of the database's machines."""
-    named, name = entry.get("configurations"), configuration.get("name")
-    if entry.get("uses") not in _OF_TPCC or (isinstance(named, list) and named and name not in named):
+    named, name = entry["configurations"], str(configuration.get("name"))
+    if entry.get("uses") not in _OF_TPCC or (named and name not in named):
         return
     for key in _BY_CPUS:
         if _table(entry.get("parameters")).get(key) is not None:
-            text = f"how many CPUs the managed database {shown(str(name))} has is not known; {_INSTEAD}"
+            text = f"how many CPUs the managed database {shown(name)} has is not known; {_INSTEAD}"
             yield Problem(("benchmarks", place, "parameters", key), text)
 
 

@@ -10,7 +10,7 @@ from typing import Annotated, Any, Literal
 from pydantic import ConfigDict, Field
 
 from nephoscope.model.frozen import Frozen
-from nephoscope.study.explain import Problem
+from nephoscope.study.explain import Problem, first_problems
 from nephoscope.study.placeholders import (
     MOST_SIZE,
     VARIABLE,
@@ -132,14 +132,14 @@ def made_by(
         defaults: a table merged below each entry made.
         chosen: placeholders and their values, for those to which the matrix gives none.
     """
-    problems = list(_wrong_axes(raw, at))
+    problems = first_problems(_wrong_axes(raw, at))
     if problems:
         return [], problems
     combinations, problems = _combinations(raw, at)
     givers = list(_givers(raw, at))
-    problems += _wrong_givers(raw, at, givers, combinations)
+    problems += first_problems(_wrong_givers(raw, at, givers, combinations))
     template = merged(defaults, Node({key: inner for key, inner in node(raw, at).value.items() if key not in _OWN}, at))
-    problems += _unused(raw, at, template, givers)
+    problems += first_problems(_unused(raw, at, template, givers))
     if problems:
         return [], problems
     made: list[Made] = []

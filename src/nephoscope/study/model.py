@@ -513,7 +513,9 @@ class Study(Frozen):
     configurations: list[Configuration] = Field(min_length=1, description="what to compare")
     benchmarks: list[BenchmarkEntry] = Field(min_length=1, description="how to measure it")
     contrasts: list[DeclaredContrast] = Field(
-        default=[], description="questions about one thing, besides those that the configurations themselves hold"
+        default=[],
+        max_length=200,
+        description="questions about one thing, besides those that the configurations themselves hold",
     )
 
     @model_validator(mode="after")

@@ -123,15 +123,22 @@ def across_keys(
     yield from _equal_machines(data)
     yield from _looks(data)
     yield from _equal_copies(data)
-    entries = [entry for _, entry in tables_of(data, "benchmarks")]
+    benchmarks = [(place, _by_name(entry)) for place, entry in tables_of(data, "benchmarks")]
+    entries = [entry for _, entry in benchmarks]
     types = {str(entry.get("name")) for _, entry in tables_of(data, "machine_types")}
     for index, configuration in tables_of(data, "configurations"):
         path = ("configurations", index)
         yield from database_problems(path, configuration, entries, known)
-        yield from managed_problems(path, configuration, tables_of(data, "benchmarks"))
+        yield from managed_problems(path, configuration, benchmarks)
         yield from machine_problems(path, configuration, types)
         if configuration.get("provider") == "fake":
             yield from _fake(path, configuration, needed=_drives_a_database(data, known))
+
+
+def _by_name(entry: Mapping[str, Any]) -> dict[str, Any]:
+    """A benchmark whose configurations are a set, as each of the study's is looked for in it."""
+    names = list_of(entry.get("configurations"))
+    return {**entry, "configurations": frozenset(name for name in names if isinstance(name, str))}
 
 
 def _equal_copies(data: Mapping[str, Any]) -> Iterator[Problem]:
@@ -186,7 +193,7 @@ def _equal_machines(data: Mapping[str, Any]) -> Iterator[Problem]:
 
 def _run_on(data: Mapping[str, Any]) -> Iterator[Problem]:
     """A benchmark and a contrast may only name configurations of this study."""
-    there = [str(configuration.get("name")) for _, configuration in tables_of(data, "configurations")]
+    there = {str(configuration.get("name")): None for _, configuration in tables_of(data, "configurations")}
     for table, key in (("benchmarks", "configurations"), ("contrasts", "left"), ("contrasts", "right")):
         for index, entry in tables_of(data, table):
             for place, name in enumerate(list_of(entry.get(key))):

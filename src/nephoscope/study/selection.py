@@ -21,6 +21,9 @@ _HOW = (
     "or, not and parentheses"
 )
 
+MOST_LOOKS = 2_000_000
+"""Of words of all selections of a study at configurations: some ten seconds."""
+
 Facts = Mapping[str, frozenset[str]]
 """Key -> values of one configuration, in lower case."""
 
@@ -81,6 +84,11 @@ def chosen(selection: str, configurations: Sequence[Facts]) -> list[int]:
     if not found:
         raise NotASelection("no configuration matches it")
     return sorted(found)
+
+
+def words_of(selection: Any) -> int:
+    """At least as many as it has."""
+    return len(re.split(r"[\s()]+", selection)) if isinstance(selection, str) else 0
 
 
 class _Stacks:

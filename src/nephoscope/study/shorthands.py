@@ -16,7 +16,7 @@ from pydantic import ConfigDict, Field
 
 from nephoscope.model.errors import InputError
 from nephoscope.model.frozen import Frozen
-from nephoscope.study.explain import Problem
+from nephoscope.study.explain import Problem, first_problems
 from nephoscope.study.matrix import Kind, Made, Matrix, kind_of, made_by
 from nephoscope.study.model import BenchmarkEntry, Configuration, Study
 from nephoscope.study.placeholders import (
@@ -33,7 +33,7 @@ from nephoscope.study.placeholders import (
     plain,
     room_left,
 )
-from nephoscope.study.selection import Facts, NotASelection, chosen, facts_of
+from nephoscope.study.selection import MOST_LOOKS, Facts, NotASelection, chosen, facts_of, words_of
 from nephoscope.study.suggest import hint_among, shown
 from nephoscope.study.toml_text import Path, line_of, locate
 
@@ -53,7 +53,7 @@ class Choice(Frozen):
 
 def chosen_values(choices: Mapping[str, Any]) -> tuple[dict[str, Node], list[Problem]]:
     """Placeholder -> its value by the options that are chosen, and what is wrong; each choice fits `Choice`."""
-    problems = list(_wrong(choices))
+    problems = first_problems(_wrong(choices))
     if problems:
         return {}, problems
     values: dict[str, Node] = {}
@@ -240,7 +240,7 @@ def expanded(data: dict[str, Any], lines: Mapping[Path, int]) -> Expanded:
     if not uses_for and not any(key in data for key in SHORTHANDS):
         return Expanded(data)
     values, problems = chosen_values(data.get("choices", {}))
-    if problems := problems or list(_unused(data)):
+    if problems := problems or first_problems(_unused(data)):
         return Expanded(data, problems=tuple(problems))
     entries: dict[Kind, list[_Entry]] = {
         "configurations": list(_with_defaults(data, values, problems)),
@@ -349,17 +349,26 @@ def _with_names(entries: Mapping[Kind, list[_Entry]], problems: list[Problem]) -
     tables = [one if isinstance(one, Mapping) else {} for one in plains]
     facts = [facts_of(one) for one in tables]
     found = []
+    looks, room = 0, MOST_SIZE
     for one in entries["benchmarks"]:
         table = one.held.value
         if not isinstance(table, dict) or FOR not in table:
             found.append(one)
             continue
         at = table[FOR].at
+        looks += len(facts) * words_of(table[FOR].value)
+        if looks > MOST_LOOKS:
+            problems.append(Problem(at, "so many words of selections and configurations take too long to match"))
+            return found
         try:
             names = [tables[place].get("name") for place in _chosen(table, facts)]
+            room = room_left(room, sum(len(str(name)) for name in names), at)
         except NotASelection as error:
             problems.append(Problem(at, str(error)))
             names = []
+        except TooLarge as large:
+            problems.append(large.problem)
+            return found
         rest = {key: value for key, value in table.items() if key != FOR}
         rest["configurations"] = node(names, at)
         found.append(_Entry(Node(rest, one.held.at), one.made))

@@ -6,6 +6,7 @@ import math
 import re
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from fractions import Fraction
+from itertools import islice
 from typing import Any
 
 from nephoscope.model.units import GIB, KIB, MIB, SECONDS_PER_HOUR, SECONDS_PER_MINUTE
@@ -29,6 +30,8 @@ _UNIT_WORDS = {
     "per_s": "operations per second",
 }
 """Units at the end of keys."""
+_LONGEST_UNIT = max(unit.count("_") for unit in _UNIT_WORDS) + 1
+"""In words."""
 _SECONDS: Mapping[str, int | str] = {
     "ns": "1e-9",
     "us": "1e-6",
@@ -85,6 +88,9 @@ _NICKNAMES: Mapping[str, Mapping[str, str]] = {
     },
 }
 """Key of a study -> value -> other people's names for it, without dashes."""
+_LONGEST_WORD, _MOST_WORDS = 200, 2000
+"""That are compared: likeness of two words takes time with the square of their length."""
+_MOST_LISTED = 100
 _SLIP = 0.9
 """Likeness of two words that differ by one letter."""
 _QUANTITY = re.compile(r"\s*(\d{1,15}(?:\.\d{1,9})?)\s*([A-Za-z]*|%)\s*")
@@ -94,7 +100,7 @@ _LEAST, _MOST = 1e-4, 1e15
 
 def unit_of(key: str) -> str:
     """The unit at the end of a key (`s` of `duration_s`); empty if there is none."""
-    parts = key.split("_")
+    parts = key.rsplit("_", _LONGEST_UNIT)
     tails = ("_".join(parts[start:]) for start in range(1, len(parts)))
     return next((tail for tail in tails if tail in _UNIT_WORDS), "")
 
@@ -118,14 +124,23 @@ def shown(value: Any) -> str:
 
 
 def nearest(word: str, words: Iterable[str]) -> str | None:
-    """The word most like `word`; None if none is close."""
-    return next(iter(difflib.get_close_matches(word, list(words), n=1, cutoff=0.6)), None)
+    """The word most like `word`; None if none is close, or it would take long to tell."""
+    if len(word) > _LONGEST_WORD:
+        return None
+    near = islice((one for one in words if len(one) <= _LONGEST_WORD), _MOST_WORDS)
+    return next(iter(difflib.get_close_matches(word, list(near), n=1, cutoff=0.6)), None)
 
 
 def hint_among(word: str, words: Collection[str], form: str = '"{}"', otherwise: str = "") -> str:
     """`did you mean "gp3"?`, with the word in a form such as '`{}`'; else `otherwise`, or all words that there are."""
     near = nearest(word, words)
-    return f"did you mean {form.format(near)}?" if near else otherwise or f"there are: {', '.join(words) or 'none'}"
+    return f"did you mean {form.format(near)}?" if near else otherwise or f"there are: {_first(words) or 'none'}"
+
+
+def _first(words: Collection[str]) -> str:
+    """As many as somebody reads."""
+    more = [f"and {len(words) - _MOST_LISTED:,} more"] if len(words) > _MOST_LISTED else []
+    return ", ".join([*islice(words, _MOST_LISTED), *more])
 
 
 def meant_by(key: str, word: str, allowed: Collection[str]) -> str:

@@ -142,7 +142,7 @@ def _pairs(table: Mapping[str, Any]) -> Iterator[str]:
 
 MAX_BYTES = 4 << 20
 MAX_ENTRIES = 100_000
-"""Keys and elements of lists together."""
+"""Keys, tables and elements of lists together."""
 MAX_NESTING = 30
 """Brackets within brackets, and parts of a dotted key."""
 
@@ -176,9 +176,9 @@ def beyond_limits(text: str) -> tuple[int, str] | None:
             depth += 1
         elif kind == "close":
             depth = max(0, depth - 1)
-        entries += kind == "entry"
+        entries += kind in {"entry", "open"}
         if max(depth, dots) > MAX_NESTING:
             return line, f"nested more than {MAX_NESTING} deep; a study needs five levels"
         if entries > MAX_ENTRIES:
-            return line, f"more than {MAX_ENTRIES:,} keys and elements of lists; use [[matrix]], or split the study"
+            return line, f"more than {MAX_ENTRIES:,} keys, tables and elements of lists; use [[matrix]], or split the study"
     return None

@@ -3,11 +3,12 @@
 import errno
 import os
 import socket
+from pathlib import Path
 from typing import Any
 
 import pytest
 
-from nephoscope.machines.loopback import V4, V6, in_url, listener_at, listening, loopback
+from nephoscope.machines.loopback import TABLES, V4, V6, in_url, listener_in, listening, loopback
 
 
 @pytest.mark.parametrize(("there", "expected"), [({V4, V6}, V4), ({V6}, V6), (set[str](), V4)])
@@ -31,13 +32,17 @@ def test_a_free_port_and_its_place_in_a_url() -> None:
     assert [in_url(address) for address in (V4, V6, "db.example")] == ["127.0.0.1", "[::1]", "db.example"]
 
 
+def listener_of(address: str, port: int) -> int | None:
+    return listener_in("".join(Path(table).read_text() for table in TABLES if Path(table).exists()), address, port)
+
+
 def test_whose_process_listens() -> None:
     with listening("127.0.0.1") as ours:
         port = ours.getsockname()[1]
-        assert listener_at("127.0.0.1", port) == os.geteuid()
-        assert listener_at("127.0.0.2", port) is None, "at another address"
+        assert listener_of("127.0.0.1", port) == os.geteuid()
+        assert listener_of("127.0.0.2", port) is None, "at another address"
     with listening("0.0.0.0") as ours:  # noqa: S104 - at every address
-        assert listener_at("127.0.0.2", ours.getsockname()[1]) == os.geteuid()
+        assert listener_of("127.0.0.2", ours.getsockname()[1]) == os.geteuid()
     with socket.socket() as bound:
         bound.bind(("127.0.0.1", 0))
-        assert listener_at("127.0.0.1", bound.getsockname()[1]) is None
+        assert listener_of("127.0.0.1", bound.getsockname()[1]) is None

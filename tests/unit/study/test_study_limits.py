@@ -8,6 +8,7 @@ import pytest
 from nephoscope.app.files import read_text
 from nephoscope.model.errors import InputError, StudyError
 from nephoscope.study.load import load_study
+from nephoscope.study.suggest import hint_among, nearest
 from nephoscope.study.toml_text import MAX_BYTES, MAX_ENTRIES, MAX_NESTING, beyond_limits
 from tests.unit.study.study_example import KNOWN, MINIMAL
 
@@ -21,6 +22,7 @@ LONG_MS = 20_000
         ("x = [\n" + "1," * MAX_ENTRIES + "]\n", "s.toml:2: more than 100,000 keys"),
         ("".join(f"k{number} = 1\n" for number in range(400_000)), "s.toml:1: larger than 4 MiB"),
         ("".join(f"k{number}=1\n" for number in range(MAX_ENTRIES + 1)), "s.toml:100001: more than 100,000 keys"),
+        ("".join(f"[k{number}]\n" for number in range(MAX_ENTRIES + 1)), "s.toml:100001: more than 100,000 keys"),
         (".".join("a" * 20_000) + " = 1\n", "s.toml:1: nested more than 30 deep"),
         ("\n\n[" + ".".join("a" * 20_000) + "]\n", "s.toml:3: nested more than 30 deep"),
         ("# [\nx = " + "[" * 60_000, "s.toml:2: nested more than 30 deep"),
@@ -42,6 +44,50 @@ def test_many_unknown_keys_are_told_in_time() -> None:
     lines = str(told.value).splitlines()
     assert len(lines) == 101
     assert any("9,900 more problems" in line for line in lines)
+
+
+AXES = "axes = { a = [" + ", ".join(map(str, range(1, 101))) + "], b = [" + ", ".join(map(str, range(1, 101))) + "] }\n"
+TEN_THOUSAND = '[[matrix]]\nname = "c{a}-{b}"\n' + AXES
+BENCHMARK = '[[benchmarks]]\nuses = "stress-ng"\n'
+STUDY = 'name = "s"\n'
+
+
+@pytest.mark.parametrize(
+    ("text", "said"),
+    [
+        (f"{STUDY}replicates = 21\n{TEN_THOUSAND}{BENCHMARK}", "210,000 trials; a study has at most 200,000"),
+        (f'{STUDY}{TEN_THOUSAND}{BENCHMARK}for = "{" or ".join(["local"] * 200)}"\n', "take too long to match"),
+        (
+            STUDY + TEN_THOUSAND + "".join(f'{BENCHMARK}name = "b{one}"\nfor = "local"\n' for one in range(80)),
+            "stands for more than 4,000,000 characters",
+        ),
+        (
+            STUDY + MINIMAL.partition("\n")[2] + "".join(f'[[contrasts]]\nname = "k{n}"\n' for n in range(201)),
+            "contrasts: ",
+        ),
+    ],
+)
+def test_a_few_lines_that_stand_for_too_much_are_told_before_it_is_made(text: str, said: str) -> None:
+    with pytest.raises(StudyError) as told:
+        load_study(text, "s.toml", KNOWN)
+    assert said in str(told.value)
+
+
+def test_no_more_is_explained_than_somebody_reads() -> None:
+    """Each takes a look at all names that there are."""
+    names = ", ".join(f'"other-{one}"' for one in range(300))
+    with pytest.raises(StudyError) as told:
+        load_study(f"{MINIMAL}configurations = [{names}]\n", "s.toml", KNOWN)
+    lines = str(told.value).splitlines()
+    assert len(lines) == 101
+    assert any("there are more problems" in line for line in lines)
+
+
+def test_words_are_compared_as_far_as_somebody_writes_them() -> None:
+    assert nearest("a" * 150 + "b", ["a" * 150 + "c"]) is not None
+    assert nearest("a" * 250 + "b", ["a" * 250 + "c"]) is None
+    assert nearest("near", [*(f"x{one}" for one in range(5_000)), "nears"]) is None
+    assert hint_among("x", [f"name-{one}" for one in range(5_000)]).endswith("name-99, and 4,900 more")
 
 
 @pytest.mark.parametrize(
