@@ -110,8 +110,8 @@ def _load(text: str, file_name: str, known: Mapping[str, KnownBenchmark]) -> tup
     if dated := first_problems(rules.dates((), data)):
         raise StudyError(_in_order(dated, file_name, lines))
     whole = _expanded(data, lines)
-    if problems := whole.problems or list(_too_many(whole.data)):
-        raise StudyError(_in_order(problems, file_name, lines))
+    if unread := whole.problems or list(_too_many(whole.data)):
+        raise StudyError(_in_order(unread, file_name, lines))
     study, problems = _validate(whole.data, known)
     every_line = whole.lines(lines)
     across = first_problems(rules.across_keys(whole.data, every_line, known))

@@ -180,5 +180,5 @@ def beyond_limits(text: str) -> tuple[int, str] | None:
         if max(depth, dots) > MAX_NESTING:
             return line, f"nested more than {MAX_NESTING} deep; a study needs five levels"
         if entries > MAX_ENTRIES:
-            return line, f"more than {MAX_ENTRIES:,} keys, tables and elements of lists; use [[matrix]], or split the study"
+            return line, f"more than {MAX_ENTRIES:,} keys, tables and elements of lists; use [[matrix]], or split it"
     return None
