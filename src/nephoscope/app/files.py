@@ -2,6 +2,7 @@
 
 from pathlib import Path
 
+from nephoscope.model.bounded_toml import MAX_BYTES
 from nephoscope.model.errors import InputError, StorageFailed
 
 
@@ -11,8 +12,6 @@ def read_text(file: Path) -> str:
     Raises:
         InputError: it cannot be read, is too large, or is not UTF-8.
     """
-    from nephoscope.study.toml_text import MAX_BYTES  # the package of studies, which help does not need
-
     try:
         with file.open("rb") as opened:
             content = opened.read(MAX_BYTES + 1)  # it may be a pipe that never ends

@@ -77,6 +77,10 @@ class Stopped(Exception):
         self.exit_code = EXIT_OF_SIGNAL[signal.Signals(number)]
 
 
+_MOST_LINES = 200
+"""Of a message: a file of a stranger's may have something wrong in each of a million lines."""
+
+
 class NephoscopeError(Exception):
     """Base: `message` says what happened, `hint` what to try. `failure_class` names it in `status.json`."""
 
@@ -94,7 +98,10 @@ class NephoscopeError(Exception):
 
     def __init__(self, message: str | Sequence[str], *, hint: str = "") -> None:
         """A text is one line, whatever a server or a file put into it; a message of several is given as a list."""
-        self.message = "\n".join(map(line, [message] if isinstance(message, str) else message))
+        lines = [message] if isinstance(message, str) else list(message)
+        if len(lines) > _MOST_LINES:
+            lines[_MOST_LINES:] = [f"and {len(lines) - _MOST_LINES:,} more lines"]
+        self.message = "\n".join(map(line, lines))
         self.hint = line(hint)
         super().__init__(self.message)
 

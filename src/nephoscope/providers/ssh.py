@@ -11,7 +11,6 @@ import asyncio
 import ipaddress
 import secrets
 import socket
-import tomllib
 from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, replace
@@ -28,6 +27,7 @@ from nephoscope.machines.ssh.link import PATIENCE_S
 from nephoscope.machines.ssh.remote import SshRemote
 from nephoscope.machines.tools import Tool
 from nephoscope.machines.waiting import Clock
+from nephoscope.model.bounded_toml import load_toml
 from nephoscope.model.errors import (
     EnvironmentProblem,
     InputError,
@@ -399,8 +399,8 @@ def parse_destination(text: str, ssh: Ssh, jump: SshAddress | None, host_key: st
 
 def _inventory(file: str) -> Mapping[str, Any]:
     try:
-        hosts = tomllib.loads(Path(file).expanduser().read_text(encoding="utf-8")).get("hosts")
-    except (OSError, ValueError, RecursionError) as error:
+        hosts = load_toml(Path(file).expanduser().read_text(encoding="utf-8")).get("hosts")
+    except (OSError, ValueError) as error:
         raise InputError(f"cannot read the inventory {file}: {error}") from error
     if not isinstance(hosts, dict) or not all(isinstance(entry, str | dict) for entry in hosts.values()):
         raise InputError(

@@ -3,7 +3,6 @@
 import json
 import os
 import re
-import tomllib
 from collections.abc import Mapping
 from contextlib import suppress
 from functools import cache
@@ -13,6 +12,7 @@ from typing import Any, BinaryIO, TypeVar
 from pydantic import BaseModel, TypeAdapter, ValidationError
 from pydantic_core import PydanticSerializationError, SchemaValidator
 
+from nephoscope.model.bounded_toml import load_toml
 from nephoscope.model.errors import DamagedFile, NewerSchema, StorageFailed, not_read
 from nephoscope.model.text import hidden, visible
 from nephoscope.store import atomic, plain
@@ -196,8 +196,8 @@ def read_text(path: Path, *, mend: str) -> str:
 def read_toml(path: Path, *, mend: str) -> dict[str, Any]:
     """As `read_text`, of a TOML file."""
     try:
-        return tomllib.loads(read_text(path, mend=mend).removeprefix("\ufeff"))
-    except (ValueError, RecursionError) as error:  # also a number of thousands of digits
+        return load_toml(read_text(path, mend=mend))
+    except ValueError as error:
         raise DamagedFile(f"{path} is not TOML: {error}", hint=mend) from error
 
 

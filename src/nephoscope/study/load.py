@@ -12,6 +12,7 @@ from typing import Any, TypeVar
 from pydantic import ValidationError
 from pydantic_core import from_json
 
+from nephoscope.model.bounded_toml import beyond_limits
 from nephoscope.model.errors import StudyError
 from nephoscope.model.frozen import Frozen
 from nephoscope.model.references import references
@@ -25,7 +26,7 @@ from nephoscope.study.managed import as_provided
 from nephoscope.study.model import Configuration, KnownBenchmark, Machine, Study
 from nephoscope.study.shorthands import SHORTHANDS, Expanded, Shorthands, StudyFile, expanded
 from nephoscope.study.suggest import meant_by, shown
-from nephoscope.study.toml_text import Path, beyond_limits, line_of, locate, show, toml_text
+from nephoscope.study.toml_text import Path, line_of, locate, show, toml_text
 
 _SYNTAX_HINTS = (
     ("Cannot overwrite", "a key may appear only once in its table"),

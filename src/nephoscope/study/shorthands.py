@@ -7,13 +7,13 @@ is kept, so that problems name its line.
 
 import json
 import re
-import tomllib
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
 from pydantic import ConfigDict, Field
 
+from nephoscope.model.bounded_toml import load_toml
 from nephoscope.model.errors import InputError
 from nephoscope.model.frozen import Frozen
 from nephoscope.study.explain import Problem, first_problems
@@ -125,8 +125,8 @@ def with_chosen(text: str, chosen: Sequence[str]) -> str:
 
 def _with_one(text: str, name: str, option: str) -> str:
     try:
-        choices = tomllib.loads(text.removeprefix("\ufeff")).get("choices", {})
-    except (ValueError, RecursionError):
+        choices = load_toml(text).get("choices", {})
+    except ValueError:
         return text  # whoever reads the study says what is wrong with it, and where
     choice = choices.get(name) if isinstance(choices, Mapping) else None
     if not isinstance(choice, Mapping):

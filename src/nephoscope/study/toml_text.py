@@ -1,18 +1,19 @@
-"""TOML as text: how large it may be, the line of each key, and how values are written.
+"""TOML as text: the line of each key, and how values are written.
 
-tomllib reads values but records no positions. tree-sitter does the lexing, because home-made scanners fail on
-multi-line strings, escapes, comments and brackets inside strings. It only sees texts that tomllib accepts.
+Python reads values but records no positions. tree-sitter does the lexing, because home-made scanners fail on
+multi-line strings, escapes, comments and brackets inside strings. It only sees texts that Python accepts.
 """
 
 import json
 import re
-import tomllib
 from collections import Counter
 from collections.abc import Iterator, Mapping
 from typing import Any
 
 import tree_sitter_toml
 from tree_sitter import Language, Node, Parser
+
+from nephoscope.model.bounded_toml import load_toml
 
 Path = tuple[str | int, ...]
 """Keys and list indexes from the root: `("benchmarks", 1, "uses")`."""
@@ -23,7 +24,7 @@ _CONTAINERS = {"inline_table", "array"}
 
 
 def locate(text: str) -> dict[Path, int]:
-    """Line (from 1) of every key, table and list element of a TOML text that tomllib accepts; the root is at line 1."""
+    """Line (from 1) of every key, table and list element of a TOML text that Python accepts; the root is at line 1."""
     tree = Parser(_LANGUAGE).parse(text.encode())
     lines: dict[Path, int] = {(): 1}
     lengths: Counter[Path] = Counter()
@@ -100,7 +101,7 @@ def _note(path: Path, node: Node, lines: dict[Path, int]) -> None:
 def _names(key: Node) -> Iterator[str]:
     """The parts of a bare, quoted or dotted key, with escapes decoded."""
     text = (key.text or b"").decode()
-    value = tomllib.loads(f"{text} = 0")
+    value = load_toml(f"{text} = 0")
     while isinstance(value, dict):
         ((name, value),) = value.items()
         yield name
@@ -138,47 +139,3 @@ def quoted(text: str) -> str:
 
 def _pairs(table: Mapping[str, Any]) -> Iterator[str]:
     return (f"{as_key(key)} = {toml_value(value)}" for key, value in table.items())
-
-
-MAX_BYTES = 4 << 20
-MAX_ENTRIES = 100_000
-"""Keys, tables and elements of lists together."""
-MAX_NESTING = 30
-"""Brackets within brackets, and parts of a dotted key."""
-
-_TOKEN = re.compile(
-    r"""
-      (?P<text>\"{3}(?:\\.|[^\\])*?\"{3} | '{3}.*?'{3} | "(?:\\.|[^"\\\n])*" | '[^'\n]*')
-    | (?P<comment>\#[^\n]*)
-    | (?P<open>[\[{]) | (?P<close>[\]}]) | (?P<dot>\.) | (?P<entry>[,=]) | (?P<line>\n)
-    """,
-    re.VERBOSE | re.DOTALL,
-)
-
-
-def beyond_limits(text: str) -> tuple[int, str] | None:
-    """The line and the sentence of the first limit that a study's text exceeds; None: it keeps all.
-
-    It counts what looks like TOML, so text that is not TOML may be rejected for its size first.
-    """
-    if len(text.encode(errors="surrogatepass")) > MAX_BYTES:
-        return 1, f"larger than {MAX_BYTES >> 20} MiB, which no study needs; is it the right file?"
-    line, entries, depth, dots = 1, 0, 0, 0
-    for found in _TOKEN.finditer(text):
-        kind = found.lastgroup
-        if kind in {"text", "line"}:
-            line += found[0].count("\n")
-        if kind == "dot":
-            dots += 1
-        elif kind != "text":
-            dots = 0
-        if kind == "open":
-            depth += 1
-        elif kind == "close":
-            depth = max(0, depth - 1)
-        entries += kind in {"entry", "open"}
-        if max(depth, dots) > MAX_NESTING:
-            return line, f"nested more than {MAX_NESTING} deep; a study needs five levels"
-        if entries > MAX_ENTRIES:
-            return line, f"more than {MAX_ENTRIES:,} keys, tables and elements of lists; use [[matrix]], or split it"
-    return None

@@ -6,10 +6,13 @@ from pathlib import Path
 import pytest
 
 from nephoscope.app.files import read_text
+from nephoscope.model.bounded_toml import MAX_BYTES, MAX_ENTRIES, MAX_NESTING, beyond_limits
 from nephoscope.model.errors import InputError, StudyError
+from nephoscope.providers.ssh import _inventory
+from nephoscope.store.files import read_toml
+from nephoscope.study.claims import load_claims
 from nephoscope.study.load import load_study
 from nephoscope.study.suggest import hint_among, nearest
-from nephoscope.study.toml_text import MAX_BYTES, MAX_ENTRIES, MAX_NESTING, beyond_limits
 from tests.unit.study.study_example import KNOWN, MINIMAL
 
 LONG_MS = 20_000
@@ -71,6 +74,32 @@ def test_a_few_lines_that_stand_for_too_much_are_told_before_it_is_made(text: st
     with pytest.raises(StudyError) as told:
         load_study(text, "s.toml", KNOWN)
     assert said in str(told.value)
+
+
+@pytest.mark.parametrize("quotes", ['"' + '\\"' * 200_000, "'", '"""' + '\\"' * 200_000, "'''" + "'\n" * 100_000])
+def test_a_text_without_an_end_is_read_once(quotes: str) -> None:
+    """Each quote in it could begin a text of its own."""
+    begun = time.process_time()
+    assert beyond_limits(f"x = {quotes}") is None
+    assert 1000 * (time.process_time() - begun) < LONG_MS
+
+
+@pytest.mark.parametrize("deep", [".".join("a" * 100) + " = 1", "x = " + "[" * 100])
+def test_other_files_in_toml_are_no_deeper(deep: str, tmp_path: Path) -> None:
+    """The time that Python's reader takes for a key grows with the square of its parts."""
+    file = tmp_path / "hosts.toml"
+    file.write_text(deep)
+    for read in (lambda: load_claims(deep, "c.toml"), lambda: _inventory(str(file)), lambda: read_toml(file, mend="")):
+        with pytest.raises(InputError, match="nested more than 30 deep"):
+            read()
+
+
+def test_an_error_has_as_many_lines_as_somebody_reads() -> None:
+    with pytest.raises(InputError) as told:
+        load_claims("".join(f"x{number} = 1\n" for number in range(10_000)), "c.toml")
+    lines = told.value.message.splitlines()
+    assert len(lines) == 201
+    assert lines[-1] == "and 9,801 more lines"
 
 
 def test_no_more_is_explained_than_somebody_reads() -> None:
