@@ -106,11 +106,18 @@ bench: tools setup-dev ## the tool's own speed, against its peers where they are
 	@for program in bench/*.py; do \
 		echo "== $$program"; PYTHONPATH=src:. $(BIN)/python -m "bench.$$(basename "$$program" .py)" $(BENCH); done
 
-docs: examples build/docs-venv/done ## build a site from docs/ with example reports, in build/site, and check its links
+docs: examples build/examples/gallery.html build/docs-venv/done ## build a site from docs/ with example reports, in build/site, and check its links
 	@NO_MKDOCS_2_WARNING=1 build/docs-venv/bin/mkdocs build --config-file website/mkdocs.yml
 	@echo "build/site/index.html; for the search, a server: python3 -m http.server --directory build/site"
 
 examples: $(EXAMPLES:%=build/examples/%/done)
+
+# Of contributed studies, and of those examples that were measured: the rehearsed one is of nobody.
+GALLERY := $(dir $(wildcard docs/gallery/*/entry.toml))
+MEASURED = $(filter-out cloud-report-2022,$(EXAMPLES))
+build/examples/gallery.html: website/gallery.py $(wildcard docs/gallery/*/*) $(MEASURED:%=build/examples/%/done)
+	@PYTHONPATH=src:. $(BIN)/python website/gallery.py $@ $(GALLERY) \
+		$(foreach name,$(MEASURED),$(wildcard build/examples/$(name)))
 
 # Of README, tutorial and first page, from stored studies.
 pictures: browser $(addprefix build/examples/,laptop/done postgres-gcp-2026/done postgresbench-2026/done) ## take the pictures of the pages

@@ -24,6 +24,7 @@ _FENCED = re.compile(r"(^ *```.*?^ *```[ ]*$)", re.MULTILINE | re.DOTALL)
 _LINK = re.compile(r"(?<=\]\()(?P<file>[^)\s#:]+)(?P<anchor>#[^)\s]*)?(?=\))")
 _ENTRY = re.compile(r"^- .*?\[(?P<title>[^\]]+)\]\((?P<file>[\w/-]+\.md)\)", re.MULTILINE)
 _EXAMPLE = re.compile(r"<!-- example: (?P<name>[\w-]+) -->")
+_GALLERY = "<!-- gallery -->"
 _LOADED = re.compile(r'<(?:script|img|link|iframe)\b[^>]*(?:src|href)="(?:https?:)?//[^"]*"')
 _NOT_SEARCHED = "---\nsearch:\n  exclude: true\n---\n"
 
@@ -130,6 +131,13 @@ def on_page_markdown(markdown: str, page: Any, **_: Any) -> str:
     source = _source_of(page.file.src_uri)
     text = _relinked(source, markdown, lambda _: None)
     return _EXAMPLE.sub(lambda found: _example(found["name"], PurePosixPath(page.file.src_uri).parent), text)
+
+
+def on_page_content(html: str, **_: Any) -> str:
+    """Puts the gallery where a page asks for it."""
+    made = EXAMPLES / "gallery.html"
+    built = made.read_text(encoding="utf-8") if made.exists() else "<p><em>This site was built without it.</em></p>"
+    return html.replace(_GALLERY, built)
 
 
 def on_post_page(output: str, page: Any, **_: Any) -> str:

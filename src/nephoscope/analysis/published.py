@@ -30,7 +30,7 @@ def document(study: AnalysedStudy) -> bytes:
 
     Of the plan it has one trial of each benchmark on each configuration, as the others differ only in their order.
     """
-    lean = {"insights": [], "looks": [], "missing": [], "plan": _one_of_each(study)}
+    lean = {"insights": [], "missing": [], "plan": _one_of_each(study)}
     return files.dump(study.model_copy(update={**lean, "tables": _nested(study)})).encode()
 
 

@@ -27,10 +27,12 @@ class Workings:
     its function asks for: `growth_of(of.inputs.study, of(names), of(cells))`.
     """
 
-    def __init__(self, inputs: StudyInputs) -> None:
-        """Computes nothing yet."""
+    def __init__(
+        self, inputs: StudyInputs, known: Mapping[Callable[["Workings"], object], object] = MappingProxyType({})
+    ) -> None:
+        """Computes nothing yet; `known` are values that somebody else has made, such as those of a published report."""
         self.inputs = inputs
-        self._values: dict[Callable[[Workings], object], object] = {}
+        self._values = dict(known)
 
     def __call__(self, make: Callable[["Workings"], Value]) -> Value:
         """What the function makes of these workings.

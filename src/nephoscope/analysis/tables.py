@@ -262,6 +262,8 @@ def csv_of_parquet(content: bytes, kind: Kind) -> bytes:
 def from_csv(content: bytes, kind: type[Row]) -> list[Row]:
     """Rows of `to_csv`; their text is one line, see `inert`.
 
+    A column that this version added is not in a file of an earlier one: where its rows have a default, they get that.
+
     Raises:
         DamagedFile: not CSV, or not of this kind.
     """
@@ -269,9 +271,23 @@ def from_csv(content: bytes, kind: type[Row]) -> list[Row]:
     flat = {name: pl.String() if isinstance(column, pl.List) else column for name, column in schema.items()}
     try:
         frame = pl.read_csv(io.BytesIO(content), schema_overrides=flat, infer_schema=False)
-        return from_frame(pl.DataFrame([_unwritten(column, schema.get(column.name)) for column in frame]), kind)
+        columns = {column.name: _unwritten(column, schema.get(column.name)) for column in frame}
+        for name, value in _defaults(kind).items():
+            if name not in columns:
+                columns[name] = pl.Series(name, [value] * len(frame), schema[name])
+        in_order = {name: columns[name] for name in schema if name in columns}
+        return from_frame(pl.DataFrame([*(in_order | columns).values()]), kind)
     except (pl.exceptions.PolarsError, pl.exceptions.PanicException, ValueError) as error:
         raise _damaged(kind, error) from error
+
+
+def _defaults(kind: Kind) -> dict[str, Any]:
+    """Of the fields that have one, as their columns hold them."""
+    if issubclass(kind, MeasurementRow):
+        return dict(kind._field_defaults)
+    fields = {name: field for name, field in kind.model_fields.items() if not field.is_required()}
+    found = {name: field.get_default(call_default_factory=True) for name, field in fields.items()}
+    return {name: str(value) if isinstance(value, _WRITTEN) else value for name, value in found.items()}
 
 
 def _unwritten(column: pl.Series, kind: pl.DataType | None) -> pl.Series:

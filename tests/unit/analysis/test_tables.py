@@ -4,6 +4,7 @@ import csv
 import io
 from typing import Any
 
+import polars as pl
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -43,6 +44,17 @@ def test_an_empty_table_has_the_same_columns(kind: tables.Kind, many: list[Any])
     head = tables.to_csv(many, kind).splitlines()[0]
     assert tables.to_csv([], kind).splitlines() == [head]
     assert head.decode().split(",") == list(tables.schema_of(kind))
+
+
+def test_columns_that_a_version_added_may_be_missing_in_a_csv_file_of_an_earlier_one() -> None:
+    many = STUDY[Statistic]
+    frame = pl.read_csv(tables.to_csv(many, Statistic), infer_schema=False)
+    added = [name for name, field in Statistic.model_fields.items() if not field.is_required()]
+    assert "widened" in added
+    of_earlier = [row.model_copy(update={name: Statistic.model_fields[name].default for name in added}) for row in many]
+    assert tables.from_csv(frame.drop(added).write_csv().encode(), Statistic) == of_earlier
+    with pytest.raises(DamagedFile, match="its columns are"):
+        tables.from_csv(frame.drop("median").write_csv().encode(), Statistic)
 
 
 @given(st.floats(allow_nan=False, allow_infinity=False))

@@ -56,15 +56,26 @@ def parse(folder: Folder) -> None:
         raise typer.Exit(EXIT_TRIALS_FAILED)
 
 
-def verify(folder: Folder, as_json: AsJson = False) -> None:
+def verify(
+    folder: Annotated[
+        Path, typer.Argument(metavar="DIR", help="results folder, or a published report: its folder or bundle.zip")
+    ],
+    as_json: AsJson = False,
+) -> None:
     """Check that no stored file was changed since its trial ended. Exit code 8 if one was.
 
     It reads every file and compares it with the digest that the trial stored. Trials with such a file are left out of
     every analysis as `altered`.
+
+    Of a published report (its bundle.zip, or the folder of its pages) it computes the statistics, comparisons and
+    leaderboards again from the measurements that are published with them, and names each table that states otherwise.
     """
     from nephoscope.app.stages import verifying
     from nephoscope.store.folder import ResultsFolder
 
+    if bundle := verifying.bundle_of(folder):
+        _verify_bundle(bundle, as_json=as_json)
+        return
     found = verifying.verify(ResultsFolder.existing(folder))
     if as_json:
         print_json(found)
@@ -81,6 +92,23 @@ def verify(folder: Folder, as_json: AsJson = False) -> None:
             f"{counted(len(found.differences), 'stored file')} in {folder} cannot be read, or changed after a trial",
             hint="restore them from a copy; if only derived files differ, such as measurements.jsonl, `nephoscope "
             "parse` derives them again; or delete the folder of the attempt, and `nephoscope run` measures it again",
+        )
+
+
+def _verify_bundle(bundle: Path, *, as_json: bool) -> None:
+    from nephoscope.app.stages import verifying
+
+    found = verifying.verify_bundle(bundle)
+    if as_json:
+        print_json(found)
+    else:
+        for line in found.differences:
+            say(line)
+        say(f"the answers of {found.study} were computed again from {counted(found.measurements, 'measurement')}")
+    if found.differences:
+        raise ResultsAltered(
+            f"{counted(len(found.differences), 'table')} of {bundle} states otherwise than its measurements give",
+            hint="ask its author for a report by a current nephoscope; if that differs, too, believe none of it",
         )
 
 

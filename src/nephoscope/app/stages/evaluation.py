@@ -33,7 +33,7 @@ from nephoscope.model.errors import (
 from nephoscope.model.frozen import Frozen
 from nephoscope.model.missing import MissingPart
 from nephoscope.model.price_rows import ON_DEMAND, CostRow, bases_in_order
-from nephoscope.model.records import Status, TrialIntent
+from nephoscope.model.records import SourceRecord, Status, TrialIntent
 from nephoscope.model.rows import ClaimRow, TrialRow
 from nephoscope.model.usable import UsableCell
 from nephoscope.plan.cut import part_held
@@ -58,10 +58,18 @@ class _NoParameters(Frozen):
 
 
 def stored_study(folder: ResultsFolder) -> Study:
-    """The study of a results folder; that of an import may use the benchmarks that its source names."""
-    source = folder.source()
+    """The study of a results folder."""
+    return study_of(folder.study_text(), str(folder.path / "study.toml"), folder.source())
+
+
+def study_of(text: str, name: str, source: SourceRecord | None) -> Study:
+    """The study of a study file; that of an import may use the benchmarks that its source names.
+
+    Raises:
+        InputError: it is no study.
+    """
     imported = {one.name: Stated(_NoParameters, one.subject) for one in source.benchmarks} if source else {}
-    return load_study(folder.study_text(), str(folder.path / "study.toml"), {**BENCHMARKS, **imported})
+    return load_study(text, name, {**BENCHMARKS, **imported})
 
 
 @dataclass(frozen=True)

@@ -1,4 +1,6 @@
-"""Whether every stored file of a results folder is what it was when its trial ended."""
+"""Whether stored files are what they were when their trial ended, and published answers what their data give."""
+
+from pathlib import Path
 
 from nephoscope.model.errors import NephoscopeError
 from nephoscope.model.frozen import Frozen
@@ -21,6 +23,42 @@ class Verification(Frozen):
     """Attempts whose digests were left out, as those of a published folder may be: they cannot be checked."""
     not_ended: int
     """Attempts that run now, or were killed: they have no digests, and nothing of them is used."""
+
+
+class BundleVerification(Frozen):
+    """What `verify` found in a published report."""
+
+    study: str
+    measurements: int
+    """Values of which everything was computed again."""
+    differences: list[str]
+    """'best, row 3: best is ['a'], and its measurements give ['b']'."""
+
+
+def bundle_of(path: Path) -> Path | None:
+    """The bundle of a published report at a path; None: it is a results folder, or nothing of ours."""
+    from nephoscope.analysis import published
+
+    return None if ResultsFolder(path).plan_path.exists() else published.bundle_at(path)
+
+
+def verify_bundle(bundle: Path) -> BundleVerification:
+    """Computes the answers of a published report again from the measurements in its bundle.
+
+    Raises:
+        InputError: this is no bundle, or its study file is none.
+        DamagedFile, NewerSchema: a file in it cannot be read.
+    """
+    from nephoscope.analysis import published
+    from nephoscope.analysis.recomputed import differing_answers
+    from nephoscope.app.stages.evaluation import study_of
+    from nephoscope.model.rows import MeasurementRow
+
+    study = published.read(bundle)
+    asked = study_of(study.study_toml, f"{bundle}: study.toml", study.source)
+    return BundleVerification(
+        study=study.study, measurements=len(study[MeasurementRow]), differences=differing_answers(study, asked)
+    )
 
 
 def verify(folder: ResultsFolder) -> Verification:
