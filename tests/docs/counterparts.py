@@ -57,6 +57,8 @@ BEST, KINDS = "Database performance, The best machines", "Database performance, 
 WAREHOUSES, MEMORY = "Database performance, More warehouses", "Database performance, Memory"
 SIZES, COSTS, MACHINES = "Machine performance, Small and large machines", "Costs", "Machines"
 CLOUDS = ("AWS", "GCP", "Azure")
+FAR = "-cross-region"
+"""How benchmarks of 2022 end that ran between regions."""
 
 
 @dataclass(frozen=True)
@@ -427,11 +429,12 @@ def _draw_of_metric(function: OfMetric, benchmark: str, name: str, book: Book) -
 
 def _of_ranges(function: OfRanges, what: str, panel: str = "") -> Ours:
     measured = partial(_measured, "multi-stream/throughput") if panel in {"AWS", "GCP", "Azure"} else None
-    return Ours(function, what, NETWORK, partial(_draw_of_ranges, function), panel, measured)
+    streams = f"multi-stream{FAR}" if ":" in panel else "multi-stream"
+    return Ours(function, what, NETWORK, partial(_draw_of_ranges, function, streams), panel, measured)
 
 
-def _draw_of_ranges(function: OfRanges, book: Book) -> Figure | None:
-    row, metric = _metric(book, "multi-stream", "throughput")
+def _draw_of_ranges(function: OfRanges, benchmark: str, book: Book) -> Figure | None:
+    row, metric = _metric(book, benchmark, "throughput")
     return function(book, row, metric, ranges_of(book.lookup, row, metric))
 
 
@@ -498,11 +501,12 @@ def _round_trips(place: int, panel: str) -> Ours:
 
 
 def _draw_round_trips(place: int, book: Book) -> Figure | None:
-    return round_trips(book, _metric(book, "request-response", "")[0])[place]
+    (figure,) = round_trips(book, _metric(book, f"request-response{('', FAR)[place]}", "")[0])
+    return figure
 
 
 def _transfer(book: Book) -> Figure | None:
-    return cost_per_run(book, _metric(book, "multi-stream", "")[0])[0]
+    return cost_per_run(book, _metric(book, f"multi-stream{FAR}", "")[0])[0]
 
 
 def _sizes(book: Book) -> Figure | None:

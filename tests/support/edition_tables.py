@@ -189,7 +189,9 @@ class Simulation:
             )
             for row in self.benchmarks
         }
-        return with_equals(self.trials, {row.trial: vcpus[row.configuration] for row in self.trials}, uses, BENCHMARKS)
+        return with_equals(
+            self.trials, {row.trial: vcpus[row.configuration] for row in self.trials}, uses, BENCHMARKS, {}
+        )
 
     def analysed(self, title: str, study: Study) -> AnalysedStudy:
         """The tables that figures read."""

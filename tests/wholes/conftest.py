@@ -16,6 +16,7 @@ from website.examples import DOCS, with_author
 
 from nephoscope.app.stages import evaluation
 from nephoscope.model.analysed import AnalysedStudy
+from nephoscope.model.records import TrialIntent
 from nephoscope.store.folder import ResultsFolder
 from tests.browser.conftest import browser
 from tests.support.reader import Reader
@@ -57,6 +58,11 @@ class Whole:
     def analysed(self) -> AnalysedStudy:
         """The stored analysis."""
         return evaluation.analysed(ResultsFolder(self.results))
+
+    @cached_property
+    def intents(self) -> dict[str, TrialIntent]:
+        """By the id of the trial."""
+        return {planned.intent.id: planned.intent for planned in self.analysed.plan.trials}
 
     def table(self, name: str) -> list[dict[str, str]]:
         """The rows of a table beside the pages."""

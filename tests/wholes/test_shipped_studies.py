@@ -4,11 +4,12 @@ The large ones are in a file of their own, so that two workers make them and the
 """
 
 import re
-from collections.abc import Iterable
+from collections.abc import Hashable, Iterable
 from typing import Any
 
 import pytest
 
+from nephoscope.analysis.equal_benchmarks import under_test
 from nephoscope.analysis.lookup import Lookup
 from nephoscope.model.rows import TrialRow
 from nephoscope.report.figures.spec import unchecked
@@ -55,6 +56,16 @@ def test_every_card_asks_answers_and_shows_a_number(whole: Whole) -> None:
 
 def test_every_ratio_of_a_card_is_the_quotient_of_the_two_numbers_beside_it(whole: Whole) -> None:
     assert not_quotients(whole.main.cards) == []
+
+
+def test_a_benchmark_measures_networks_over_one_distance_and_one_database(whole: Whole) -> None:
+    """A leaderboard of pairs of machines in a zone and of pairs between regions ranks their distances."""
+    subjects = {row.benchmark: row.subject for row in whole.analysed.benchmarks}
+    found: dict[str, set[Hashable]] = {}
+    for row in whole.analysed[TrialRow]:
+        for name in (row.benchmark, *row.also):
+            found.setdefault(name, set()).add(under_test(whole.intents[row.trial], subjects[name]))
+    assert {name: kinds for name, kinds in found.items() if len(kinds) > 1} == {}
 
 
 def test_the_bars_of_a_card_are_levels_of_the_table(whole: Whole) -> None:

@@ -7,7 +7,7 @@ from urllib.parse import urlsplit
 
 from pydantic import ValidationError
 
-from nephoscope.analysis.equal_benchmarks import with_equals
+from nephoscope.analysis.equal_benchmarks import under_test, with_equals
 from nephoscope.analysis.inputs import ObservedMachine, StudyInputs
 from nephoscope.analysis.machine_keys import SeenMachine, Sighting, machine_keys
 from nephoscope.analysis.stored_trials import MADE_BY, Stored, add_to, begun_digest, verified_trials
@@ -89,6 +89,7 @@ def collect(
     used = imported_rows(plan, source) if source else benchmark_rows(plan, benchmarks)
     metrics = {row.benchmark: {metric.name: metric for metric in row.metrics} for row in used}
     subjects = {row.benchmark: row.subject for row in used}
+    intents = [planned.intent for planned in plan.trials]
     inputs_digest, found = begun_digest(folder), []
     for row in verified_trials(folder, looks, remember=remember):
         add_to(inputs_digest, row)
@@ -114,6 +115,7 @@ def collect(
             {one.row.trial: one.node_cpus for one in begun if one.node_cpus},
             uses_of(plan),
             {} if source else benchmarks,
+            {intent.id: under_test(intent, subjects[intent.benchmark.name]) for intent in intents},
         ),
         measurements=[row for one in finished.values() for row in one.measurements],
         bounds=[row for one in finished.values() for row in one.bounds],

@@ -5,14 +5,16 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
 from statistics import median
-from typing import Any
+from typing import Any, get_args
 
+from nephoscope.analysis.equal_benchmarks import Distance, distance
 from nephoscope.analysis.lookup import Lookup, grouped, headlines
 from nephoscope.analysis.promised import sold_volume
+from nephoscope.insights.names import title_in_sentence
 from nephoscope.insights.words import Draft, note, quantity_style
 from nephoscope.model.numbers import Between, Number, scale_for
 from nephoscope.model.records import Metric
-from nephoscope.model.rows import BenchmarkRow, MeasurementRow, Statistic, WanFloor
+from nephoscope.model.rows import BenchmarkRow, MeasurementRow, Statistic
 from nephoscope.model.subjects import Subject
 from nephoscope.model.units import KIB
 from nephoscope.model.words import provider_name
@@ -47,8 +49,8 @@ class Delivery:
     advertised: Advertised
     metric: Metric
     statistic: Statistic
-    far: bool = False
-    """Whether it was measured between two regions."""
+    distance: Distance = "within a zone"
+    """Of both ends of a network."""
     is_capped: bool = False
     falls: tuple[Fall, ...] = ()
     watched: int = 0
@@ -73,7 +75,6 @@ def deliveries(lookup: Lookup, row: BenchmarkRow) -> list[Delivery]:
 
 
 def _of_network(lookup: Lookup, row: BenchmarkRow) -> Iterator[Delivery]:
-    far = {one.configuration for one in lookup[WanFloor]}
     for metric in headlines(row):
         if metric.unit != "bit/s":
             continue
@@ -86,8 +87,8 @@ def _of_network(lookup: Lookup, row: BenchmarkRow) -> Iterator[Delivery]:
             machine = lookup.described.get(one.configuration)
             if machine is None or machine.machine_type is None:
                 continue
-            asked: Mapping[str, Any] = lookup.asked.get(one.configuration, {}).get("database_machine") or {}
-            limit = (asked.get("emulated") or {}).get("network_gbps")
+            asked: Mapping[str, Any] = lookup.asked.get(one.configuration, {})
+            limit = ((asked.get("database_machine") or {}).get("emulated") or {}).get("network_gbps")
             sold = None if limit is None else Advertised(limit * 1e9, "provisioned")
             sold = sold or bandwidth(machine.provider, machine.machine_type, machine.vcpus)
             if sold is None or sold.kind == "baseline":  # a short trial is above it, whatever the type is sold as
@@ -101,7 +102,7 @@ def _of_network(lookup: Lookup, row: BenchmarkRow) -> Iterator[Delivery]:
                 sold,
                 metric,
                 one,
-                far=name in far,
+                distance=distance(asked),
                 is_capped=name in fastest and fastest[name] <= CAPPED * middle.get(name, 0.0),
                 falls=tuple(fall for values in seconds if (fall := _fall(values))),
                 watched=len(seconds),
@@ -128,28 +129,30 @@ def _fall(seconds: Sequence[MeasurementRow]) -> Fall | None:
 
 
 def _of_volumes(lookup: Lookup, row: BenchmarkRow) -> Iterator[Delivery]:
-    """The job with the most I/Os per second, of those whose I/Os providers count as one."""
-    jobs = [metric for metric in row.metrics if metric.unit == "IO/s"]
-    best: dict[str, tuple[Metric, Statistic]] = {}
-    for metric in jobs:
+    """All by one job: that with the most I/Os per second over all, of those whose I/Os providers count as one."""
+    jobs: list[tuple[Metric, list[Statistic]]] = []
+    for metric in row.metrics:
         sizes = lookup.statistics_of(row.benchmark, metric.name.removesuffix("iops") + "bandwidth")
         bytes_per_s = {one.configuration: one.compared.value for one in sizes}
-        for one in lookup.statistics_of(row.benchmark, metric.name):
-            rate, name = one.compared.value, one.configuration
-            is_small = bytes_per_s.get(name, 0.0) <= LARGEST_IO_BYTES * rate * (1 + 1e-6)
-            if is_small and (name not in best or rate > best[name][1].compared.value):
-                best[name] = metric, one
-    for name in lookup.configurations:
-        machine, sold = lookup.described.get(name), sold_volume(lookup.asked.get(name, {}))
-        if machine is not None and sold is not None and name in best:
-            yield Delivery(name, machine.provider, *sold, *best[name])
+        found = lookup.statistics_of(row.benchmark, metric.name) if metric.unit == "IO/s" else []
+        largest = (bytes_per_s.get(one.configuration, 0.0) / one.compared.value for one in found)
+        if found and max(largest) <= LARGEST_IO_BYTES * (1 + 1e-6):
+            jobs.append((metric, found))
+    if not jobs:
+        return
+    metric, found = max(jobs, key=lambda job: sum(one.compared.value for one in job[1]))
+    for one in found:
+        machine = lookup.described.get(one.configuration)
+        sold = sold_volume(lookup.asked.get(one.configuration, {}))
+        if machine is not None and sold is not None:
+            yield Delivery(one.configuration, machine.provider, *sold, metric, one)
 
 
 def advertised(lookup: Lookup) -> Iterator[Draft]:
     """A note for each provider's networks, within a zone and between regions, and for its volumes."""
     for row in lookup.study.benchmarks:
-        groups = grouped(deliveries(lookup, row), lambda one: (one.provider, one.far))
-        nearest_first = sorted(groups, key=lambda group: group[1])
+        groups = grouped(deliveries(lookup, row), lambda one: (one.provider, one.distance))
+        nearest_first = sorted(groups, key=lambda group: get_args(Distance).index(group[1]))
         yield from (sentence(lookup, row, groups[group]) for group in nearest_first)
 
 
@@ -164,15 +167,18 @@ def sentence(lookup: Lookup, row: BenchmarkRow, group: Sequence[Delivery]) -> Dr
     numbers: dict[str, Number] = {"all": len(group), "met": len(met)}
     words: Words = {"provider": provider_name(group[0].provider)}
     named = partial(_reached, numbers=numbers, words=words)
-    between = " between regions" if group[0].far else ""
+    between = "" if group[0].distance == "within a zone" else f" {group[0].distance}"
+    job = ""
+    if row.subject is Subject.STORAGE:
+        job, words["job"] = " ({job})", title_in_sentence(group[0].metric)
     if len(group) == 1:
-        template = f"{{provider}}{between}: {named('k', group[0], verb='reached')}."
+        template = f"{{provider}}{between}{job}: {named('k', group[0], verb='reached')}."
     else:
         numbers["below"] = len(below)
         template = how_many(len(met), len(below), undecided).format(
             of="of {all:counted:configuration} of {provider}",
             reached=f"reached{between}",
-            what=f"what is {'advertised' if row.subject is Subject.NETWORK else 'sold'}",
+            what=f"what is {'advertised' if row.subject is Subject.NETWORK else 'sold'}{job}",
         )
         parts = []
         if met:

@@ -5,9 +5,12 @@ from typing import Any
 
 import altair as alt
 
+from nephoscope.analysis.lookup import unique
 from nephoscope.insights.advertised import Delivery, deliveries
+from nephoscope.insights.names import title_in_sentence
 from nephoscope.model import numbers as people
 from nephoscope.model.rows import BenchmarkRow
+from nephoscope.model.subjects import Subject
 from nephoscope.report.figures import theme
 from nephoscope.report.figures.spec import Rows, Spec, data, finished, rows_axis, tip
 from nephoscope.report.main import charts
@@ -18,11 +21,11 @@ from nephoscope.report.wording import interval_text
 
 def measured_of_advertised(book: Book, rows: Sequence[BenchmarkRow], palette: Palette) -> Figure | None:
     """A row for each rate that is sold, a sign for each machine; None where nothing is known of what was sold."""
-    found = [(row, deliveries(book.lookup, row)) for row in rows]
-    found = [(row, many) for row, many in found if many]
+    found = {row.benchmark: (row, many) for row in rows if (many := deliveries(book.lookup, row))}
     if not found:
         return None
-    row, many = found[0]
+    row = next(iter(found.values()))[0]
+    many = [one for other, each in found.values() if other.uses == row.uses for one in each]
     called = {one.configuration: palette.called[one.configuration] for one in many}
     signs = [
         {
@@ -39,25 +42,29 @@ def measured_of_advertised(book: Book, rows: Sequence[BenchmarkRow], palette: Pa
         }
         for one in many
     ]
-    places = {"within a zone": False, "between regions": True} if any(one.far for one in many) else {"": False}
+    places = unique(one.distance for one in many)
     drawn = []
-    for title, far in places.items():
-        here = [sign for sign, one in zip(signs, many, strict=True) if one.far is far]
-        if not here:
-            continue
+    for place in places:
+        here = [sign for sign, one in zip(signs, many, strict=True) if one.distance == place]
+        title = place if len(places) > 1 else ""
         labels = list(dict.fromkeys(str(sign["label"]) for sign in sorted(here, key=_by_provider)))
         spoken = "; ".join(f"{sign['configuration']} {sign['level_text']}, {sign['share_text']}" for sign in here[:6])
         what = " ".join(filter(None, ("Measured, of what is advertised", title)))
         drawn.append((title.capitalize(), f"{what}: {spoken}", _chart(labels, here, palette)))
     return book.figure(
         "Measured, of what is advertised",
-        f"{row.benchmark}, percent of the advertised rate",
+        f"{_measured(row, many[0])}, percent of the advertised rate",
         "A sign is a configuration with its interval; the line is what is advertised, or was provisioned.",
         drawn,
         key=palette.key([one.configuration for one in many]),
-        table=_table(book, row, many, called),
+        table=_table(book, many, called),
         columns=len(drawn),
     )
+
+
+def _measured(row: BenchmarkRow, one: Delivery) -> str:
+    """'multi-stream'; of volumes with the job: 'fio: random reads of 4 KiB, queue depth 32: I/O rate'."""
+    return f"{row.uses}: {title_in_sentence(one.metric)}" if row.subject is Subject.STORAGE else row.uses
 
 
 def _by_provider(sign: dict[str, Any]) -> tuple[str, float]:
@@ -88,7 +95,7 @@ def _chart(labels: Sequence[str], signs: Rows, palette: Palette) -> Spec:
     return finished(alt.layer(*layers), charts.height(len(labels)), rows=signs, sold=[{"share": 100}])
 
 
-def _table(book: Book, row: BenchmarkRow, many: Sequence[Delivery], called: dict[str, str]) -> Table:
+def _table(book: Book, many: Sequence[Delivery], called: dict[str, str]) -> Table:
     columns = (
         Column("Configuration"),
         Column("Advertised"),
@@ -102,12 +109,12 @@ def _table(book: Book, row: BenchmarkRow, many: Sequence[Delivery], called: dict
         scale = people.scale_for(unit, [level.value])
         cells: tuple[Any, ...] = (
             Cell(called[one.configuration], tone="name"),
-            Cell(_label(book, one) + (", between regions" if one.far else "")),
+            Cell(_label(book, one) + ("" if one.distance == "within a zone" else f", {one.distance}")),
             evidence_cell(
                 book,
                 scale.text(level),
                 one.statistic.trials,
-                f"{row.benchmark} on {one.configuration}",
+                f"{one.statistic.benchmark} on {one.configuration}",
                 interval_text(level, scale) if one.statistic.n > 1 else "measured once",
             ),
             Cell(people.percent(100 * one.share.value)),
