@@ -15,6 +15,7 @@ from typing_extensions import override
 
 from nephoscope.benchmarks.declared import declared
 from nephoscope.model.frozen import Frozen
+from nephoscope.model.records import Metric
 
 Mode = Literal["fixed", "faithful"]
 EDITION = Field(default=None, description="a published method, see the table of editions")
@@ -42,6 +43,8 @@ class Preset:
     parameters: Mapping[str, Any]
     """Without its defects."""
     defects: tuple[Defect, ...] = ()
+    reported: tuple[str, ...] = ()
+    """Metrics that its publication ranks by, in its order; empty: those of the benchmark."""
 
     def of(self, mode: object) -> dict[str, Any]:
         """The parameters that it fixes, in a mode."""
@@ -61,7 +64,11 @@ def published(benchmark: str) -> Presets:
     """The editions of a benchmark that `editions.toml` declares, beside this file."""
     table = declared("editions.toml")
     defects = {name: _defect(**row) for name, row in table["defects"].items()}
-    rows = [{**row, "defects": tuple(defects[name] for name in row.get("defects", ()))} for row in table[benchmark]]
+    tuples = [{"defects": (), "reported": (), **row} for row in table[benchmark]]
+    rows = [
+        {**row, "defects": tuple(map(defects.__getitem__, row["defects"])), "reported": tuple(row["reported"])}
+        for row in tuples
+    ]
     return presets(*(Preset(**row) for row in rows))
 
 
@@ -103,6 +110,16 @@ class EditionParameters(Scaled):
             return given
         preset = cls.presets.get(str(given.get("edition")))
         return {**(preset.of(given.get("mode")) if preset else {}), **given}
+
+    def as_reported(self, metrics: Iterable[Metric]) -> tuple[Metric, ...]:
+        """The metrics: first, and alone as headlines, those that the edition's publication ranks by."""
+        preset = self.presets.get(self.edition or "")
+        found = {metric.name: metric for metric in metrics}
+        first = [name for name in (preset.reported if preset else ()) if name in found]
+        if not first:
+            return tuple(found.values())
+        order = [*first, *(name for name in found if name not in first)]
+        return tuple(found[name].model_copy(update={"headline": name in first}) for name in order)
 
     def own_deviations(self) -> list[str]:
         """Differences from all editions that are not parameter values."""

@@ -30,6 +30,26 @@ def test_an_edition_fills_in_what_is_not_given() -> None:
     assert StressNgParameters(edition="cr2018", duration_s=7).duration_s == 7
 
 
+@EVERY
+def test_what_a_publication_ranks_by_are_the_headlines_in_its_order(
+    model: type[EditionParameters], edition: str
+) -> None:
+    reported = model.presets[edition].reported
+    (benchmark,) = [one for one in BENCHMARKS.values() if one.parameters is model]
+    metrics = benchmark.metrics(model.model_validate({"edition": edition}))
+    found = tuple(metric.name for metric in metrics if metric.headline)
+    assert found == reported if reported else len(found) >= 1
+
+
+def test_the_edition_of_2022_ranks_as_its_report_does() -> None:
+    """All contexts of CoreMark; of fio writes with fsync, then reads and writes in the sizes of TPC-C."""
+    said = {name: presets_of(BENCHMARKS[name])["cr2022"].reported for name in ("coremark", "fio")}
+    assert said == {
+        "coremark": ("multi.iterations_per_s",),
+        "fio": ("wr-iops-tpcc-fsync.iops", "rd-iops-tpcc.iops", "wr-iops-tpcc.iops"),
+    }
+
+
 def test_a_study_file_may_give_lists_beside_an_edition() -> None:
     for model, edition in WITH_EDITIONS:
         read = model.model_validate_json(f'{{"edition": "{edition}"}}', strict=True)

@@ -58,11 +58,13 @@ class Fio(Benchmark):
     def metrics(self, parameters: FioParameters) -> tuple[Metric, ...]:
         """Of every job: I/O rate, bandwidth, latency; fsync latency where it syncs.
 
-        Ranked by the I/O rate; large sequential I/Os by the bandwidth.
+        Ranked by the I/O rate, large sequential I/Os by the bandwidth; with an edition as its publication ranks.
         """
         told = Counter(job.title for job in parameters.jobs)
         titles = {job.name: job.title + (f" ({job.name})" if told[job.title] > 1 else "") for job in parameters.jobs}
-        return tuple(metric for job in parameters.jobs for metric in _metrics_of(job, titles[job.name]))
+        return parameters.as_reported(
+            metric for job in parameters.jobs for metric in _metrics_of(job, titles[job.name])
+        )
 
     @override
     def needs(self, parameters: FioParameters) -> Needs:

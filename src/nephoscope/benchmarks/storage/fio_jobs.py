@@ -166,6 +166,7 @@ def _of_2022(edition: str, which: str, depth: int) -> Preset:
             _ASKED_NOBODY,
             _DRAWS,
         ),
+        reported=("wr-iops-tpcc-fsync.iops", "rd-iops-tpcc.iops", "wr-iops-tpcc.iops"),
     )
 
 
