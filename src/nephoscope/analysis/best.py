@@ -248,7 +248,8 @@ def _finite(value: float) -> float | None:
     return value if math.isfinite(value) else None
 
 
-def _best(of: Workings) -> list[BestRow]:
+def best(of: Workings) -> list[BestRow]:
+    """Of every headline metric, overall and in each scope, as measured, per CPU and per dollar."""
     configurations = of(requested)
 
     def scopes(members: tuple[str, ...]) -> dict[Scope, tuple[str, ...]]:
@@ -267,6 +268,6 @@ def _best(of: Workings) -> list[BestRow]:
 BEST = Table(
     "best",
     BestRow,
-    _best,
+    best,
     order=lambda row: (row.benchmark, row.metric, row.view, row.basis or "", *row.scope.order),
 )

@@ -1,10 +1,11 @@
 """Ranks as intervals, simultaneous within a leaderboard: 1 + (certainly better) to all - (certainly worse)."""
 
 from collections import defaultdict
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 
 import numpy as np
 
+from nephoscope.analysis.best import best
 from nephoscope.analysis.boards import Board, boards, priced
 from nephoscope.analysis.costs import costs, months_by_basis
 from nephoscope.analysis.delivered import notes, ranks_with_notes
@@ -12,8 +13,10 @@ from nephoscope.analysis.quiet_boards import QuietBoards, quiet
 from nephoscope.analysis.renamed import extents
 from nephoscope.analysis.statistics import statistics
 from nephoscope.analysis.table import Table, Workings
+from nephoscope.model.questions import BestRow
 from nephoscope.model.records import Direction
 from nephoscope.model.rows import RankRow
+from nephoscope.model.scopes import OVERALL
 from nephoscope.stats.decide import ALPHA
 from nephoscope.stats.leaderboard import differences, possible_ranks, ties
 from nephoscope.stats.samples import Indices, Mask
@@ -98,6 +101,25 @@ def ranks_as_delivered(
     return found
 
 
+def led_by_the_best(rows: Sequence[RankRow], answer: BestRow | None) -> list[RankRow]:
+    """The ranks of a leaderboard; where one configuration alone is the best, it is the first, and no other may be.
+
+    That is the answer to another question, with an error rate of its own: all ranks at once leave more open.
+    """
+    if answer is None or len(answer.best) != 1 or not answer.excluded or answer.by_median:
+        return [*rows]
+    winner, unknown = answer.best[0], {*answer.open, *(one.configuration for one in answer.left_out)}
+    found = []
+    for row in rows:
+        if row.configuration == winner:
+            found.append(row.model_copy(update={"last": min(row.last, 1 + len(unknown))}))
+        elif row.configuration in unknown:
+            found.append(row)
+        else:
+            found.append(row.model_copy(update={"first": max(row.first, 2)}))
+    return found
+
+
 def surely_better_in_both(board: Board, quiet: QuietBoards) -> dict[str, set[str]]:
     """Configuration -> those that are certainly better as delivered, and in quiet trials where some are disturbed."""
     delivered = surely_better(board)
@@ -130,6 +152,7 @@ def _ranks(of: Workings) -> list[RankRow]:
         levels[row.benchmark, row.metric, row.per_cpu][row.configuration] = row.compared.value
     months = {extent: months_by_basis(of(costs).rows, extent) for extent in {*of(extents).values()}}
     margin_percent = of.inputs.study.equivalence_margin_percent
+    answers = {(row.benchmark, row.metric, row.view, row.basis): row for row in of(best) if row.scope == OVERALL}
     ranks: list[RankRow] = []
     for board in (*of(boards), *of(priced)):
         if not board.headline:
@@ -138,7 +161,8 @@ def _ranks(of: Workings) -> list[RankRow]:
         if board.basis is not None:
             usd = months[of(extents)[board.benchmark]][board.basis]
             of_board = {name: of_board[name] / usd[name] for name in board.members}
-        ranks += ranks_as_delivered(board, of_board, of(quiet), margin_percent=margin_percent)
+        found = ranks_as_delivered(board, of_board, of(quiet), margin_percent=margin_percent)
+        ranks += led_by_the_best(found, answers.get((board.benchmark, board.metric, board.view, board.basis)))
     return ranks_with_notes(ranks, of(notes))
 
 

@@ -6,7 +6,7 @@ import pytest
 from nephoscope.insights.registry import analyse
 from nephoscope.model.analysed import AnalysedStudy
 from nephoscope.model.omission import Omission
-from nephoscope.model.questions import BestRow
+from nephoscope.model.questions import BestRow, RankIntervals
 from nephoscope.model.rows import Comparison, ComparisonVerdict, RankRow
 from nephoscope.model.sentence import Sentence
 from tests.unit.analysis.study_builder import METRICS, inputs, rows
@@ -32,6 +32,21 @@ def test_a_leader_10_percent_ahead_of_99_is_the_only_winner_on_a_drifting_machin
     assert 3 < best.detectable_percent < 6
     assert next(row for row in study[RankRow] if row.configuration == "leader").last == 1
     assert len(study[Comparison]) == 4950
+
+
+def test_the_only_best_one_is_the_first_though_all_ranks_at_once_leave_more_open() -> None:
+    """Of 22, twenty are far behind: the last step of the answer compares two, and all ranks at once compare 22."""
+    left_open = 0
+    for seed in range(12):
+        study = drifting({"a": 1.035, "b": 1.0} | {f"far-{index}": 0.5 for index in range(20)}, seed=seed)
+        (best,), ranks = study[BestRow], {row.configuration: row for row in study[RankRow]}
+        alone = best.best == ["a"]
+        assert (ranks["a"].last == 1) == alone
+        assert (min(row.first for name, row in ranks.items() if name != "a") == 2) == alone
+        (found,) = study[RankIntervals]
+        gap = found.gap("a", "b")
+        left_open += alone and (gap is None or gap[0] <= gap[1])
+    assert left_open
 
 
 @pytest.mark.parametrize("seed", range(6))
