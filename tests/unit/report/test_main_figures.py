@@ -576,6 +576,20 @@ def test_a_chapter_is_led_by_the_headline_in_its_view() -> None:
     assert not second.title.endswith("per CPU"), "as measured, it is drawn, too"
 
 
+def test_loads_of_one_workload_and_kinds_of_storage_are_on_the_main_page() -> None:
+    """As the report of 2022 has them, small machines beside large ones, and at one price basis."""
+    study = editions.cr2022()
+    _, written = sections(study)
+    found = {figure.title: figure for chapter in written for figure in chapter.figures}
+    over = found["tpcc: the best 10, with increasing active warehouses per vCPU"]
+    assert [panel.title for panel in over.panels] == ["Overall, 8 vCPUs", "Overall, 30 to 36 vCPUs"]
+    shares = found["Storage as a share of the monthly cost"]
+    assert {row["series"] for spec in specs_of(shares) for row in rows_of(spec)} == {"one-year commitment"}
+    ranked = [figure for title, figure in found.items() if title.startswith("New-Orders")]
+    assert all(len(figure.panels) == 1 for figure in ranked), "each load has no ranking of its own"
+    assert all(len(chapter.figures) <= MAX_FIGURES for chapter in written)
+
+
 def test_single_differences_are_those_of_the_headline_in_its_view() -> None:
     study = priced_example.priced(4).model_copy(update={"headline": Headline(benchmark="reads", view="per CPU")})
     asked = [row for row in study[ContrastRow] if (row.benchmark, row.view) == ("reads", "per CPU")]

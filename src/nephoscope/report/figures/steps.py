@@ -163,17 +163,26 @@ def over_warehouses(book: Book, steps: Steps) -> Figure | None:
     )
 
 
-def best_over_warehouses(book: Book, steps: Steps, most: int = ALL_ROWS) -> Figure | None:
+def best_over_warehouses(
+    book: Book, steps: Steps, most: int = ALL_ROWS, called: Mapping[str, str] | None = None
+) -> Figure | None:
     """Each of the best machines in a row, with a sign for each number of warehouses: how steady it stays.
 
     None for the steps of a search: with wait times the rate follows the number of warehouses.
+
+    Args:
+        book: of the page.
+        steps: the series.
+        most: rows of a panel.
+        called: configuration -> its name on the main page, which has the panels of all clouds alone.
     """
     loads = _of_steps(book.lookup, steps)
     if not loads.found or not steps.per_cpu:
         return None
     overall = groups.sizes(book.lookup) or {"": list(loads.found)}
     wide = {f"Overall, {title}" if title else "Overall": names for title, names in overall.items()}
-    panels = groups.only(wide | groups.clouds_and_sizes(book.lookup), loads.best_first)
+    panels = groups.only(wide if called else wide | groups.clouds_and_sizes(book.lookup), loads.best_first)
+    labels = called or {name: name for name in loads.found}
     shown = {title: names[:most] for title, names in panels.items()}
     several = loads.of(list(dict.fromkeys(name for names in shown.values() for name in names)))
     series = row_charts.levels([people.integer(at) for at in loads.at])
@@ -182,11 +191,12 @@ def best_over_warehouses(book: Book, steps: Steps, most: int = ALL_ROWS) -> Figu
     drawn = []
     for title, names in shown.items():
         rows = [
-            {**row, "row": row["configuration"], "series": people.integer(row["at"]), "text": row["level_text"]}
+            {**row, "row": labels[row["configuration"]], "series": people.integer(row["at"]), "text": row["level_text"]}
             for row in loads.rows({name: name for name in names})
         ]
-        spec = row_charts.signs(names, rows, (0.0, max(ends) * 1.05), loads.unit, series)
-        drawn.append((title, f"{title}: {', '.join(names[:6])}, a sign for each number of {steps.axis}", spec))
+        shown_as = [labels[name] for name in names]
+        spec = row_charts.signs(shown_as, rows, (0.0, max(ends) * 1.05), loads.unit, series)
+        drawn.append((title, f"{title}: {', '.join(shown_as[:6])}, a sign for each number of {steps.axis}", spec))
     return replace(loads, about=f"{steps.uses}: the best {most}, with increasing {steps.axis}").figure(
         book,
         "",

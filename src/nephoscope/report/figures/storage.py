@@ -219,20 +219,29 @@ def by_storage(book: Book, results: Results, *, per_cpu: bool = False) -> Figure
     )
 
 
-def storage_shares(book: Book) -> Figure | None:
-    """The volumes' share of the monthly cost, a panel for each class of storage; None if no volume has a price."""
+def storage_shares(book: Book, only: str | None = None) -> Figure | None:
+    """The volumes' share of the monthly cost, a panel for each class of storage; None if no volume has a price.
+
+    Args:
+        book: of the page.
+        only: the price basis of a page that shows one.
+    """
+    bases = [basis for basis in book.lookup.bases if only in {None, basis}]
     described = book.lookup.described
     priced = [
         row
         for row in book.lookup[CostRow]
-        if row.storage_share and row.configuration in described and described[row.configuration].storage
+        if row.basis in bases
+        and row.storage_share
+        and row.configuration in described
+        and described[row.configuration].storage
     ]
     if not priced:
         return None
     by_class: dict[str, list[CostRow]] = {name: [] for name in _CLASSES}
     for row in priced:
         by_class[storage_class(_storage_of(book, row.configuration))].append(row)
-    series = row_charts.kinds([basis_text(basis) for basis in book.lookup.bases])
+    series = row_charts.kinds([basis_text(basis) for basis in bases])
     sizes = {name: title for title, names in groups.sizes(book.lookup).items() for name in names}
     drawn = []
     for title, many in by_class.items():
@@ -244,11 +253,11 @@ def storage_shares(book: Book) -> Figure | None:
             shares = [row.storage_share or 0.0 for row in many]
             ends = f"{people.share(min(shares))} to {people.share(max(shares))}"
             drawn.append((title[:1].upper() + title[1:], f"{title}: volumes are {ends} of the monthly cost", spec))
+    grows = " A commitment makes machines cheaper but not volumes, so their share grows." if len(bases) > 1 else ""
     return book.figure(
         "Storage as a share of the monthly cost",
-        "% of machines and volumes together",
-        "Each sign is one configuration. The share comes from prices, not from measurements. A commitment makes "
-        "machines cheaper but not volumes, so their share grows.",
+        f"% of machines and volumes together{'' if only is None else f'; {basis_text(only)} prices'}",
+        f"Each sign is one configuration. The share comes from prices, not from measurements.{grows}",
         drawn,
         key=[sign.entry(basis) for basis, sign in series.items()],
         table=_share_table(book, priced),

@@ -3,7 +3,7 @@
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
-from itertools import pairwise
+from itertools import chain, pairwise
 
 from nephoscope.analysis.answers import Question, answered, questions_of
 from nephoscope.analysis.lookup import Lookup, MetricKey, unique
@@ -11,17 +11,21 @@ from nephoscope.insights.answers import Writer
 from nephoscope.insights.names import metric_title, names_of, title_in_sentence
 from nephoscope.insights.standing import memory_place_of, memory_sentence, memory_source, place_of, placed, sentence
 from nephoscope.model.numbers import quantity, scale_for
+from nephoscope.model.price_rows import CostRow
 from nephoscope.model.questions import BestRow
 from nephoscope.model.rows import BenchmarkRow
 from nephoscope.model.standing import MemoryStanding, PublicMemory, PublicResult, Standing, StandingRow
 from nephoscope.model.subjects import DatabaseLoad, Subject
 from nephoscope.model.words import capitalised, counted, provider_name, scope_name
+from nephoscope.report.figures.results import Steps, steps_of
 from nephoscope.report.figures.row_charts import OWN, strip
 from nephoscope.report.figures.searches import qualification
 from nephoscope.report.figures.spec import Spec
+from nephoscope.report.figures.steps import best_over_warehouses
+from nephoscope.report.figures.storage import storage_shares
 from nephoscope.report.main import chapter_figures, cost_figures, curves
 from nephoscope.report.main.advertised import measured_of_advertised
-from nephoscope.report.main.boards import Board, boards_of, in_order, main_board
+from nephoscope.report.main.boards import TOP_OF_CHAPTER, Board, boards_of, in_order, main_board
 from nephoscope.report.main.cost_figures import operation_costs
 from nephoscope.report.main.money import cheapest
 from nephoscope.report.main.palette import Palette, for_machines, palette_of
@@ -138,18 +142,20 @@ def _chapter(
 ) -> Chapter:
     names = [row.benchmark for row in rows]
     palette = for_machines(palette, book.lookup, names)
-    first = boards[0]
-    per_cpu = [one for one in boards if one.metric.per_cpu]
     asked = book.lookup.study.headline
     divided = asked is not None and asked.view == "per CPU" and asked.benchmark == names[0]
+    steps = [one for one in steps_of(rows) if one.per_cpu]
+    of_steps = {row.benchmark for one in steps for _, row in one.rows}
+    boards = [board for board in boards if board.row.benchmark not in of_steps] or boards
+    first, per_cpu = boards[0], [one for one in boards if one.metric.per_cpu]
     ranking_per_cpu = partial(chapter_figures.ranking, boards=per_cpu, palette=palette, per_cpu=True)
-    second = ranking_per_cpu if key == "cpu" else partial(_course, rows=rows, palette=palette)
+    second = ranking_per_cpu if key == "cpu" else partial(_course, rows=rows, steps=steps, palette=palette)
     qualified = qualification(book, rows) if len(rows) > 1 else None
     known = all(board.key in on_cards for board in boards)
     ranking = partial(chapter_figures.ranking, boards=boards, palette=palette)
     wanted: list[Draw] = [
         *((ranking_per_cpu,) if divided else ()),
-        *(() if known else (ranking,)),
+        *(() if known or (divided and steps) else (ranking,)),
         partial(delivered_over_time, rows=rows, palette=palette),
         partial(measured_of_advertised, rows=rows, palette=palette),
         second,
@@ -174,9 +180,11 @@ def _differences(book: Book, benchmarks: Sequence[str]) -> Figure | None:
     return chapter_figures.contrasts(book, benchmarks) or chapter_figures.families(book, benchmarks)
 
 
-def _course(book: Book, rows: Sequence[BenchmarkRow], palette: Palette) -> Figure | None:
-    """The first curve that a benchmark of the chapter measured."""
-    return next((figure for row in rows if (figure := curves.curve(book, row, palette))), None)
+def _course(book: Book, rows: Sequence[BenchmarkRow], steps: Sequence[Steps], palette: Palette) -> Figure | None:
+    """The best over the loads of a series of benchmarks; else the first curve that one of the chapter measured."""
+    found = (best_over_warehouses(book, one, called=palette.called) for one in steps)
+    curve = (curves.curve(book, row, palette) for row in rows)
+    return next((figure for figure in chain(found, curve) if figure), None)
 
 
 def _drawn(book: Book, wanted: Iterable[Draw]) -> tuple[Figure, ...]:
@@ -260,8 +268,16 @@ def _standing(book: Book) -> Chapter | None:
 def _cost_figures(board: Board, palette: Palette) -> Iterator[Draw]:
     yield partial(cost_figures.per_unit, board=board, palette=palette)
     yield partial(cost_figures.whole, board=board, palette=palette)
-    yield partial(cost_figures.months, palette=palette)
+    yield partial(_shares, palette=palette)
     yield partial(cost_figures.transfer, palette=palette)
+
+
+def _shares(book: Book, palette: Palette) -> Figure | None:
+    """A bar for the month of each configuration with volumes; of more than have room, shares by kind of storage."""
+    priced = [row for row in book.lookup[CostRow] if row.storage_share and row.basis == book.lookup.basis]
+    if len(priced) > TOP_OF_CHAPTER:
+        return storage_shares(book, only=book.lookup.basis)
+    return cost_figures.months(book, palette)
 
 
 FEW = 8

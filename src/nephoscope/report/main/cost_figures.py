@@ -86,14 +86,11 @@ def months(book: Book, palette: Palette) -> Figure | None:
     every = sorted((row for row in priced if row.storage_share), key=lambda row: row.storage_share or 0, reverse=True)
     if len(every) < FEWEST_BARS:
         return None
-    found = every[:TOP_OF_CHAPTER]
-    names = [palette.called[row.configuration] for row in found]
-    rows = [part for row, name in zip(found, names, strict=True) for part in _parts(row, name)]
-    few = len(every) <= TOP_OF_CHAPTER
-    cut = "Largest share first" if few else f"The {TOP_OF_CHAPTER} of {len(every)} with the largest share of volumes"
+    names = [palette.called[row.configuration] for row in every]
+    rows = [part for row, name in zip(every, names, strict=True) for part in _parts(row, name)]
     return book.figure(
         "Share of volumes in a month's cost",
-        f"{cut}; {basis_text(found[0].basis)} prices.",
+        f"Largest share first; {basis_text(every[0].basis)} prices.",
         "",
         [("", f"Stacked bars of {counted(len(names), 'configuration')}.", _stacked(names, rows))],
         key=[KeyEntry("■", _PARTS[name], name) for name in ("machines", "volumes")],
