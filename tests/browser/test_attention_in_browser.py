@@ -33,6 +33,9 @@ WORDS = """() => {
   for (const one of main.querySelectorAll("table, script, style, svg, noscript, option")) one.remove();
   return main.textContent.trim().split(/\\s+/).length;
 }"""
+OVERFLOWING = """() => [...document.querySelectorAll('.chart > .scroll')]
+  .filter(one => one.scrollWidth > one.clientWidth).length"""
+"""Tables below figures, such as that of the Pareto front, that a reader would have to scroll sideways."""
 DRAWN = "() => [...document.querySelectorAll('main .drawing')].every(d => d.matches('.vega-embed'))"
 READY = """new MutationObserver(() => {
   if (document.documentElement?.dataset.explorer) window.readyAfterMs ??= performance.now();
@@ -108,6 +111,7 @@ def test_the_main_page_stays_within_its_budget(opened: Opened, write: Write, exa
         assert page.evaluate("document.querySelector('.card').getBoundingClientRect().bottom") <= first_screen
         assert page.evaluate(HANGING) == []
         assert page.evaluate(TOO_SMALL) == []
+        assert page.evaluate(OVERFLOWING) == 0
         assert page.evaluate(NUMBERED) == sorted(page.evaluate(NUMBERED))
     assert page.evaluate("document.querySelector('main').getBoundingClientRect().bottom") <= (
         example.max_screens * SCREEN_PX

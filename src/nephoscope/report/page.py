@@ -2,6 +2,7 @@
 
 import base64
 import hashlib
+import re
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from functools import cache, partial
@@ -9,7 +10,7 @@ from pathlib import Path
 from typing import Any
 
 import jinja2
-from markupsafe import Markup
+from markupsafe import Markup, escape
 
 from nephoscope.analysis.lookup import Lookup
 from nephoscope.insights.standing import why_not
@@ -203,6 +204,15 @@ EVIDENCE: Sections = {
 """The page of evidence."""
 
 
+_UNITS = r"%|[nµm]?s|min|h|[KMGT]i?B(?:/s)?|[kMGT]?B(?:/s)?|[kMG]?bit/s|IO/s|[kMG]?Hz|vCPUs?|months?|days?"
+_SPACE = re.compile(rf"(?<=\d) (?=(?:{_UNITS})(?![\w/]))")
+
+
+def bound(html: str) -> Markup:
+    """The same with numbers that no line parts from their units: '5 %', '10 Gbit/s'."""
+    return Markup(_SPACE.sub("\N{NO-BREAK SPACE}", escape(html)))  # noqa: S704  # escaped, or made by a template
+
+
 @cache
 def environment() -> jinja2.Environment:
     """The page templates; everything that they print is escaped."""
@@ -213,6 +223,7 @@ def environment() -> jinja2.Environment:
         trim_blocks=True,
         lstrip_blocks=True,
     )
+    templates.filters["bound"] = bound
     templates.globals["rows_html"] = rows_html
     templates.globals["folded_html"] = folded_html
     templates.globals["drawn"] = _drawn

@@ -20,7 +20,7 @@ from nephoscope.model.rows import ConfigurationRow, ErrorRow, MachineRow, RawFil
 from nephoscope.model.subjects import Subject
 from nephoscope.report.figures.spec import as_script, unpacked
 from nephoscope.report.files import bundle
-from nephoscope.report.page import render_pages
+from nephoscope.report.page import bound, render_pages
 from nephoscope.report.parts import Book, Page
 from nephoscope.report.sections import tables
 from tests.support.reader import with_rows
@@ -88,6 +88,11 @@ def pages(request: pytest.FixtureRequest) -> dict[Page, str]:
 @pytest.fixture(params=list(Page))
 def html(request: pytest.FixtureRequest, pages: dict[Page, str]) -> str:
     return pages[request.param]
+
+
+def test_no_line_parts_a_number_from_its_unit() -> None:
+    said = bound("at most 5 % of 10 Gbit/s for 3 min, in 12 trials & 5 sets").replace("\N{NO-BREAK SPACE}", "_")
+    assert said == "at most 5_% of 10_Gbit/s for 3_min, in 12 trials &amp; 5 sets"
 
 
 def test_ids_are_unique_and_links_resolve_on_both_pages(pages: dict[Page, str]) -> None:
