@@ -82,6 +82,7 @@ def _row(name: str, offer: Offer, found: BasisBill, standard: BasisBill, method:
     machine = line.price if line else None
     on_demand = _machine_price(standard.bill)
     committed = found.basis in COMMITMENTS and machine is not None and on_demand is not None
+    oldest = min(bill.lines, key=lambda line: line.price.since, default=None)
     said = machine_name(offer.provider, offer.type)
     return CostRow(
         configuration=name,
@@ -106,9 +107,11 @@ def _row(name: str, offer: Offer, found: BasisBill, standard: BasisBill, method:
         price_row=machine.id if machine else None,
         source=machine.source if machine else None,
         date=machine.date if machine else None,
-        age_days=(day - machine.since).days if machine and day != date.max else None,
+        age_days=(day - oldest.price.since).days if oldest and day != date.max else None,
         price_region=line.elsewhere if line else None,
         disputed=machine.other_price if machine else None,
+        oldest=oldest.what if oldest else None,
+        oldest_date=oldest.price.date if oldest else None,
     )
 
 

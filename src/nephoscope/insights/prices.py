@@ -23,7 +23,7 @@ def price_age(lookup: Lookup) -> Iterator[Draft]:
         names = {row.configuration for _, row in old}
         yield warning(
             f"{what} {{old:count}} of {{all:counted:configuration}} were more than {{limit:limit}} days old on the day "
-            f"of the study; the oldest, for {{name}}, is from {{date}} ({{days:count}} days). {so}",
+            f"of the study; the oldest, of {{part}} for {{name}}, is from {{date}} ({{days:count}} days). {so}",
             numbers={
                 "old": len(names),
                 "all": len({row.configuration for row in rows}),
@@ -32,7 +32,8 @@ def price_age(lookup: Lookup) -> Iterator[Draft]:
             },
             trials=_counting(lookup, names),
             name=oldest.configuration,
-            date=oldest.date or "an unknown day",
+            part=oldest.oldest or "the machine",
+            date=oldest.oldest_date or oldest.date or "an unknown day",
         )
 
 

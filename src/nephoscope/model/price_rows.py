@@ -54,13 +54,17 @@ class CostRow(Frozen):
     price_row: str | None = Field(description="id of the machine's row in the price book")
     source: str | None
     date: str | None
-    age_days: int | None = Field(description="age of the price on the day of the study")
+    age_days: int | None = Field(description="age of the oldest of its prices on the day of the study")
     price_region: str | None = Field(
         default=None, description="region of the machine's price, where its own region has none; None: its own"
     )
     disputed: str | None = Field(
         default=None, description="the machine's price in another source, where neither is known to be wrong"
     )
+    oldest: str | None = Field(
+        default=None, description="what has the oldest price: the machine, or a part of a volume"
+    )
+    oldest_date: str | None = None
 
     @property
     def is_divisible(self) -> bool:

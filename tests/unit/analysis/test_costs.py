@@ -84,6 +84,15 @@ def test_a_month_by_the_formula_with_the_price_of_its_day() -> None:
     assert "large: 730 h × $0.4 = $292.00  [on-demand, 2025-03, list]" in b.formula
 
 
+def test_the_age_of_a_cost_is_that_of_its_oldest_price() -> None:
+    """A volume's price may be years older than that of its machine."""
+    rows = [price("large", 0.4), price("v", 0.1, kind=Kind.STORAGE, unit=Unit.GB_MONTH, date="2023-06")]
+    sold_with = sold("a", "large", volumes=[{"kind": "v", "size": 100}])
+    (cost,) = analyse(replace(study([sold_with], {"a": SIX}), book=PriceBook(rows)))[CostRow]
+    assert (cost.date, cost.oldest, cost.oldest_date) == ("2025-03", "v", "2023-06")
+    assert cost.age_days == (date(2025, 6, 30) - date(2023, 6, 1)).days
+
+
 def test_the_lines_add_up_and_name_their_rows_in_the_book() -> None:
     found = two()
     ids = {row.id: row for row in BOOK.rows}
