@@ -111,10 +111,15 @@ def replicates(lookup: Lookup) -> Iterator[Draft]:
         so += "the values"
         covers = ", and covers the median with {coverage:coverage} instead of {wanted:coverage}."
         so += covers if least.n > 1 else "."
+    every = len(lookup.headline_statistics)
+    which = (
+        "Each median rests" if 1 < every == len(few) else "{few:count} of {every:counted:median} {few:goes:rests|rest}"
+    )
     yield warning(
-        f"{{few:counted:median rests|medians rest}} on {so}",
+        f"{which} on {so}",
         numbers={
             "few": len(few),
+            "every": every,
             "needed": least.n + least.more_replicates_needed,
             "least": least.n,
             "coverage": 100 * least.coverage,

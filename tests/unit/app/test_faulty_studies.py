@@ -54,7 +54,7 @@ FAULTS = {
     "one replicate each": Fault(
         {"a": [100.0], "b": [120.0]},
         (
-            "2 medians rest on a single valid replicate, which gives no interval",
+            "Each median rests on a single valid replicate, which gives no interval",
             "1 usable trial each is too few to decide",
         ),
         ("unresolved",),
@@ -90,7 +90,7 @@ FAULTS = {
             "6 of 12 planned trials have not run, so no answer includes them. `nephoscope run` continues",
             "All 6 trials that ran are valid.",
             "the rate of a (1.193 to 1.203×). Chance of a wrong winner: at most 5 %. 95 % interval, n = 3 and 3.",
-            "2 medians rest on fewer than 6 valid replicates, at the least 3: the interval is only the range",
+            "Each median rests on fewer than 6 valid replicates, at the least 3: the interval is only the range",
         ),
         ("worse",),
     ),

@@ -265,11 +265,11 @@ def test_how_the_questions_of_the_last_look_ended_is_told(states: dict[QuestionS
 def test_fewer_than_six_replicates_are_told_with_their_true_coverage() -> None:
     (few,) = told("few", "replicates")
     assert str(few.text) == (
-        "2 medians rest on fewer than 6 valid replicates, at the least 3: the interval is only the range of the "
+        "Each median rests on fewer than 6 valid replicates, at the least 3: the interval is only the range of the "
         "values, and covers the median with 75 % instead of 95 %."
     )
     (one,) = told("once", "replicates")
-    assert str(one.text).startswith("3 medians rest on a single valid replicate, which gives no interval")
+    assert str(one.text).startswith("Each median rests on a single valid replicate, which gives no interval")
     assert told("clear", "replicates") == []
 
 
