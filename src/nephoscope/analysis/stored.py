@@ -28,35 +28,52 @@ def write(folder: ResultsFolder, study: AnalysedStudy) -> None:
     folder.write_derived(folder.analysis_path.name, rest)
 
 
-def read(folder: ResultsFolder) -> AnalysedStudy:
-    """Reads it back.
+def document(folder: ResultsFolder) -> AnalysedStudy:
+    """Reads it back, but for the tables that are files of their own: whoever made a folder may have put anything there.
 
     Raises:
         InputError: the folder was not analysed yet.
-        DamagedFile, NewerSchema: a file cannot be read, or is not what was written.
+        DamagedFile, NewerSchema: the document cannot be read, or is not what was written.
     """
     path, mend = folder.analysis_path, _mend(folder)
     if not path.exists():
         raise InputError(f"{folder.path} has not been analysed yet", hint=f"nephoscope analyze {folder.path}")
-    digests = folder.analysis_digests()
+    _written(folder, path)
+    return files.read(path, AnalysedStudy, mend=mend)
 
-    def written(file: Path) -> bytes:
-        content = files.read_bytes(file, mend=mend)
-        if digests.get(file.name) != hashlib.sha256(content).hexdigest():
-            raise DamagedFile(f"{file} is not what `nephoscope analyze` wrote", hint=mend)
-        return content
+
+def read(folder: ResultsFolder, document: AnalysedStudy) -> AnalysedStudy:
+    """The analysis with all its tables. A few bytes of Parquet can stand for a billion values: of folders made here.
+
+    Args:
+        folder: where `write` wrote it, on this machine.
+        document: see `document`.
+
+    Raises:
+        DamagedFile: a file cannot be read, or is not what was written.
+    """
 
     def rows(table: Table[Any]) -> list[Any]:
         if not table.has_columns:
-            return _validated(table, document.tables.get(table.name), path, mend)
+            return _validated(table, document.tables.get(table.name), folder.analysis_path, _mend(folder))
         file = folder.path / f"{table.name}.parquet"
         if not file.exists():
-            raise DamagedFile(f"{file} is missing", hint=mend)
-        return from_parquet(written(file), table.row)
+            raise DamagedFile(f"{file} is missing", hint=_mend(folder))
+        return from_parquet(_written(folder, file), table.row)
 
-    written(path)
-    document = files.read(path, AnalysedStudy, mend=mend)
     return document.model_copy(update={"tables": {table.row: rows(table) for table in tables().values()}})
+
+
+def _written(folder: ResultsFolder, file: Path) -> bytes:
+    """The bytes of a file.
+
+    Raises:
+        DamagedFile: they are not those that were written.
+    """
+    content = files.read_bytes(file, mend=_mend(folder))
+    if folder.analysis_digests().get(file.name) != hashlib.sha256(content).hexdigest():
+        raise DamagedFile(f"{file} is not what `nephoscope analyze` wrote", hint=_mend(folder))
+    return content
 
 
 def parquet_of(folder: ResultsFolder) -> dict[str, bytes]:

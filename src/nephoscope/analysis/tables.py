@@ -12,17 +12,15 @@ import types
 from collections.abc import Mapping, Sequence
 from enum import StrEnum
 from operator import attrgetter
-from typing import Any, Literal, NamedTuple, TypeVar, Union, get_args, get_origin, get_type_hints
+from typing import Any, Literal, TypeVar, Union, get_args, get_origin, get_type_hints
 
 import polars as pl
 
-from nephoscope.analysis.parquet_cost import cost_of
 from nephoscope.model.cells import FORMULA, INSIDE, NUMBER, as_written, inert
 from nephoscope.model.errors import DamagedFile
 from nephoscope.model.frozen import Frozen
 from nephoscope.model.rows import MeasurementRow
 from nephoscope.model.text import HIDDEN, visible
-from nephoscope.model.units import MIB
 from nephoscope.model.written import Written
 from nephoscope.store import files
 
@@ -174,46 +172,15 @@ def from_parquet(content: bytes, kind: type[Row]) -> list[Row]:
 
 
 def frame_of(content: bytes, kind: Kind) -> pl.DataFrame:
-    """The frame of `to_parquet`, whose columns and values are not checked.
+    """The frame of `to_parquet`, whose columns and values are not checked: only of files that were written here.
 
     Raises:
-        DamagedFile: not Parquet, or it would take far more memory than a table of its size does.
+        DamagedFile: not Parquet.
     """
     try:
-        cost = cost_of(content)
-        _require("values", cost.values, MOST_VALUES, len(content))
-        _require("bytes", cost.uncompressed_bytes, MOST_BYTES, len(content))
-        frame = pl.read_parquet(io.BytesIO(content))
-        _require("bytes of text", _text_bytes(frame), MOST_TEXT_BYTES, len(content))
+        return pl.read_parquet(io.BytesIO(content))
     except (pl.exceptions.PolarsError, pl.exceptions.PanicException, OSError, ValueError) as error:
         raise _damaged(kind, error) from error
-    return frame
-
-
-class Most(NamedTuple):
-    """What a table may hold."""
-
-    in_any: int
-    per_byte: int
-    """More for each byte of its file. Columns of ours have at most five values for a byte."""
-
-
-MOST_VALUES = Most(2_000_000, 50)
-MOST_BYTES = Most(16 * MIB, 50)
-MOST_TEXT_BYTES = Most(64 * MIB, 200)
-"""A text that is in the file once, but in many rows, is as often in a CSV or an answer."""
-
-
-def _require(what: str, count: int, most: Most, size_bytes: int) -> None:
-    if count > most.in_any + most.per_byte * size_bytes:
-        raise ValueError(f"its {size_bytes:,} bytes stand for {count:,} {what}")
-
-
-def _text_bytes(frame: pl.DataFrame) -> int:
-    """Of all cells that are text, and of lists of text."""
-    texts = [column for column in frame if column.dtype == pl.String]
-    texts += [column.explode() for column in frame if column.dtype == pl.List(pl.String)]
-    return sum(int(column.str.len_bytes().sum()) for column in texts)
 
 
 def to_csv(rows: Sequence[Row], kind: type[Row]) -> bytes:

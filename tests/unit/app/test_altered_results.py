@@ -155,7 +155,11 @@ def test_tables_that_came_with_a_copy_are_made_again_whatever_their_digests_say(
     def full(*_: object) -> None:
         raise StorageFailed("the disk is full")
 
+    def never(*_: object) -> None:
+        pytest.fail("a few bytes of a stranger's Parquet can stand for a billion values")
+
     monkeypatch.setattr(stored, "write", full)
+    monkeypatch.setattr(stored, "from_parquet", never)
     assert evaluation.analysed(copy).title == honest.title
 
 

@@ -410,7 +410,7 @@ def test_a_report_is_never_of_other_trials_than_are_stored(tmp_path: Path) -> No
     attempt.write_measurements([first.model_copy(update={"value": 12345.5}), *others])
     stored_anew(attempt)
     evaluation.report(study.folder)
-    assert 12345.5 in {row.value for row in stored.read(study.folder)[MeasurementRow]}
+    assert 12345.5 in {row.value for row in stored.read(study.folder, stored.document(study.folder))[MeasurementRow]}
 
 
 def test_an_analysis_that_was_not_stored_whole_is_none(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

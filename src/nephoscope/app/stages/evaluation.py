@@ -297,7 +297,7 @@ def _stored_here(folder: ResultsFolder) -> AnalysedStudy:
     found = _stored_analysis(folder)
     if found is None:
         analyze(folder)
-        found = stored.read(folder)
+        found = stored.read(folder, stored.document(folder))
     return found
 
 
@@ -316,13 +316,15 @@ def _stored_analysis(folder: ResultsFolder) -> AnalysedStudy | None:
     """None: there is none of these trials that this version made here."""
     from nephoscope.analysis import stored
 
+    if not folder.analysis_path.exists():
+        return None
     try:
-        found = stored.read(folder) if folder.analysis_path.exists() else None
+        found = stored.document(folder)
+        if found.inputs_digest is None or found.missing:  # a defect may have been mended meanwhile
+            return None
+        return stored.read(folder, found) if made_from(folder, found.inputs_digest, found.plan) else None
     except DamagedFile:
         return None
-    if found is None or found.inputs_digest is None or found.missing:  # a defect may have been mended meanwhile
-        return None
-    return found if made_from(folder, found.inputs_digest, found.plan) else None
 
 
 def answers(folder: ResultsFolder) -> list[str]:
