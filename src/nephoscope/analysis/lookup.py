@@ -8,7 +8,6 @@ from statistics import median
 from typing import Any, TypeVar
 
 from nephoscope.model.analysed import AnalysedStudy
-from nephoscope.model.delivered_rows import DeliveredRow
 from nephoscope.model.extents import Extent
 from nephoscope.model.numbers import Scale, scale_for
 from nephoscope.model.price_rows import CostRow, PricePerformance, bases_in_order
@@ -174,11 +173,6 @@ class Lookup:
     def places_of_metrics(self) -> Mapping[MetricKey, int]:
         """The place of each metric in `metrics`."""
         return {key: place for place, key in enumerate(self.metrics)}
-
-    @cached_property
-    def delivered(self) -> Mapping[tuple[str, str, bool, str], DeliveredRow]:
-        """By benchmark, metric, per CPU and configuration: medians where trials lost CPU time to the hypervisor."""
-        return {(row.benchmark, row.metric, row.per_cpu, row.configuration): row for row in self[DeliveredRow]}
 
     @cached_property
     def price_boards(self) -> Mapping[tuple[str, str, str], list[PricePerformance]]:

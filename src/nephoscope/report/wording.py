@@ -120,13 +120,6 @@ def interval_row(row: Statistic, scale: Scale) -> dict[str, object]:
     }
 
 
-def coverage_note(row: Statistic) -> str:
-    """How many replicates are missing for an interval with enough coverage; empty when there are enough."""
-    if row.coverage >= ENOUGH:
-        return ""
-    return f"needs {row.more_replicates_needed} more" if row.more_replicates_needed else "range only"
-
-
 def line_of(row: Statistic) -> Line:
     """Which line stands for how well a level is known."""
     return "none" if row.n == 1 else "interval" if row.compared.coverage >= ENOUGH else "range"

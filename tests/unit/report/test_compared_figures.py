@@ -23,7 +23,6 @@ from nephoscope.report.figures.storage import by_storage, storage_shares
 from nephoscope.report.figures.tops import best_of_clouds, consistency, tops
 from nephoscope.report.parts import Book, Figure
 from nephoscope.report.sections.machine_numbers import database_numbers
-from nephoscope.report.tables.statistics import table_over
 from tests.support import editions
 from tests.support.some_tables import with_tables
 from tests.unit.report import report_example
@@ -106,14 +105,6 @@ def test_there_may_be_more_steps_than_signs(signs: Callable[[Sequence[str]], dic
     found = signs(names)
     assert list(found) == names
     assert found["25"].shape == found["225"].shape, "they begin again"
-
-
-def test_a_million_warehouses_are_written_as_such() -> None:
-    of = book(editions.cr2018())
-    (steps,) = all_steps(of.lookup)
-    one = of.lookup.statistics_of("tpcc-600", steps.metric.name)[0]
-    table = table_over(of, "", "warehouses", [(1_000_000.0, one)], people.scale_for("1/min", [one.median]))
-    assert table.rows[0].cells[1].text == "1,000,000"
 
 
 def test_150_warehouses_per_vcpu_are_1200_on_a_small_machine() -> None:
@@ -215,7 +206,7 @@ def test_a_histogram_holds_every_second_and_its_table_the_deviation() -> None:
     assert title == f"c5d.4xlarge: standard deviation {people.quantity(float(np.std(seconds, ddof=1)), 'bit/s')}"
     assert figure is not None
     assert figure.table is not None
-    cells = next(one for one in figure.table.rows if one.cells[0].text == "c5d.4xlarge").cells
+    cells = next(one.cells for one in figure.table.rows if one.cells and one.cells[0].text == "c5d.4xlarge")
     assert cells[1].text == f"{np.mean(seconds) / 1e9:.4g}"
 
 

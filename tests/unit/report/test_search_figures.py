@@ -197,7 +197,7 @@ def test_each_level_has_its_pass_probability_in_a_group_for_each_configuration(b
     levels = {panel.title: spec_of(figure, index)["datasets"]["levels"] for index, panel in enumerate(figure.panels)}
     assert sum(map(len, levels.values())) == len(rows)
     confirmed = next(row for row in rows if row[0] == "small-1" and row[1] == "11,890")
-    assert confirmed[2:] == ["4 of 4", "3", "100 %", "40 to 100 %"]
+    assert confirmed[2:] == ["4", "4", "3", "100 %", "40 \N{EN DASH} 100 %"]
     drawn = next(one for one in levels["small"] if (one["trial"], one["level"]) == ("small-1", 11890))
     assert (drawn["share"], drawn["text"], drawn["counts"]) == (100, "4 of 4", True)
     assert drawn["low"] == pytest.approx(100 * 0.025**0.25)

@@ -13,7 +13,7 @@ from nephoscope.model.rows import BenchmarkRow, Statistic
 from nephoscope.report.figures import groups, row_charts
 from nephoscope.report.figures.results import Results
 from nephoscope.report.figures.spec import coloured
-from nephoscope.report.parts import Book, Cell, Column, Figure, Table, evidence_cell, filled
+from nephoscope.report.parts import Book, Figure, Link
 from nephoscope.report.wording import basis_text, interval_text, unit_text
 
 
@@ -52,7 +52,7 @@ def dollars(book: Book, results: Results) -> Figure | None:
         "hours of its term.",
         drawn,
         key=[sign.entry(basis) for basis, sign in series.items()],
-        table=_table(book, results, [row for name in order if name in kept for row in by_name[name]], sold),
+        table_link=Link("Every cost", book.href("costs")),
         columns=min(2, len(drawn)),
     )
 
@@ -60,22 +60,6 @@ def dollars(book: Book, results: Results) -> Figure | None:
 def _first(rows: Sequence[PricePerformance], bases: Sequence[str]) -> PricePerformance:
     """What orders a machine: its cost on the first basis of which it has a price; of several steps the least."""
     return min(rows, key=lambda row: (bases.index(row.basis), row.usd_per_unit))
-
-
-def _table(book: Book, results: Results, rows: Sequence[PricePerformance], sold: PricedQuantity) -> Table:
-    return filled(
-        f"{results.about}: $ per {sold.text}",
-        rows,
-        (Column("Configuration"), lambda row: Cell(row.configuration, tone="name")),
-        (Column("Benchmark"), lambda row: row.benchmark),
-        (Column("Basis"), lambda row: row.basis),
-        (
-            Column(f"$ a month per {sold.text}", numeric=True),
-            lambda row: evidence_cell(book, people.money(sold.price(row)), row.trials, results.about),
-        ),
-        (Column("Interval", numeric=True), lambda row: money_interval(row, sold)),
-        (Column("$ per month", numeric=True), lambda row: people.money(row.month_usd)),
-    )
 
 
 def money_interval(row: PricePerformance, sold: PricedQuantity) -> str:
@@ -151,7 +135,7 @@ def _transfer_figure(
         f"Billed bytes of one trial{measured}, at the list price of the first bytes of a month: a faster "
         f"machine moves more bytes and costs more. Both panels have the same order, cheapest first.{more}",
         drawn,
-        table=_transfer_table(book, row, where, names, costs, reached, scale),
+        table_link=Link("Every cost", book.href("costs")),
         columns=2,
     )
 
@@ -181,27 +165,3 @@ def _rate(one: Statistic, scale: people.Scale) -> dict[str, Any]:
         "interval_text": interval_text(one.compared, scale),
         "n": str(one.n),
     }
-
-
-def _transfer_table(
-    book: Book,
-    row: BenchmarkRow,
-    where: str,
-    names: list[str],
-    costs: dict[str, float],
-    reached: dict[str, Statistic],
-    scale: people.Scale,
-) -> Table:
-    return filled(
-        f"{row.benchmark}: transfer cost of one run, {where}",
-        [(costs[name], reached[name]) for name in names],
-        (Column("Configuration"), lambda run: Cell(run[1].configuration, tone="name")),
-        (Column("$ per run", numeric=True), lambda run: people.money(run[0])),
-        (
-            Column(f"Throughput, {scale.unit}", numeric=True),
-            lambda run: evidence_cell(
-                book, scale.number(run[1].compared), run[1].trials, f"{row.benchmark}: {run[1].configuration}"
-            ),
-        ),
-        (Column("Interval", numeric=True), lambda run: interval_text(run[1].compared, scale)),
-    )

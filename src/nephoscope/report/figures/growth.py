@@ -11,23 +11,15 @@ from nephoscope.model.records import Metric
 from nephoscope.model.rows import BenchmarkRow, GrowthRow
 from nephoscope.report.figures import theme
 from nephoscope.report.figures.spec import Spec, by_colour, by_counting, by_shape, data, finished, tip, upwards
-from nephoscope.report.parts import (
-    Book,
-    Cell,
-    Column,
-    Figure,
-    KeyEntry,
-    Table,
-    evidence_cell,
-    filled,
-    validity_key,
-)
+from nephoscope.report.parts import Book, Figure, KeyEntry, validity_key
+from nephoscope.report.tables.rows import table_of
 from nephoscope.report.wording import percentile_of, unit_text
 
 _HEIGHT = 230
 _PERCENTILES = ("p50", "p99")
 _STEPS = 24
 """Points of a fitted curve."""
+_COLUMNS = ("group", "machines", "medians", "exponent", "low", "coverage", "growth", "trials")
 
 
 def growth_figures(book: Book, row: BenchmarkRow) -> list[Figure]:
@@ -62,7 +54,7 @@ def _figure(book: Book, row: BenchmarkRow, metric: Metric, rows: list[GrowthRow]
             KeyEntry("─", "var(--ink)", "power law"),
             KeyEntry("┄", "var(--muted)", "linear growth"),
         ),
-        table=_table(book, row, metric, rows, scale),
+        table=table_of(book, rows, columns=_COLUMNS, of=row.benchmark),
         columns=min(2, len(drawn)),
     )
 
@@ -170,29 +162,3 @@ def _lines(rows: list[dict[str, Any]], unit: str) -> Spec:
 
 def _dashed() -> dict[str, Any]:
     return {("color" if key == "stroke" else key): value for key, value in theme.REFERENCE.items()}
-
-
-def _table(book: Book, row: BenchmarkRow, metric: Metric, rows: list[GrowthRow], scale: people.Scale) -> Table:
-    return filled(
-        f"{row.benchmark}: {metric_title(metric)} over machines",
-        rows,
-        (
-            Column("Group", hint="Configurations that differ only in their number of machines."),
-            lambda one: Cell(one.group, tone="name"),
-        ),
-        (Column("Machines"), lambda one: ", ".join(map(str, one.machines))),
-        (
-            Column(f"Medians, {unit_text(scale)}", numeric=True),
-            lambda one: ", ".join(scale.number(median) for median in one.medians),
-        ),
-        (
-            Column("Exponent", numeric=True, hint="1: linear; 0: no growth. Median of all slopes on logarithmic axes."),
-            lambda one: evidence_cell(book, f"{one.exponent:.2f}", one.trials, f"growth of {one.group}"),
-        ),
-        (
-            Column("Its interval", numeric=True),
-            lambda one: people.MISSING if one.low is None else f"{one.low:.2f} \N{EN DASH} {one.high:.2f}",
-        ),
-        (Column("Coverage", numeric=True), lambda one: people.coverage(one.coverage)),
-        (Column("Growth"), lambda one: one.growth),
-    )

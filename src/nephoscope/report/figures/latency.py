@@ -6,8 +6,8 @@ from nephoscope.model.rows import BenchmarkRow, LowerBoundRow, Statistic
 from nephoscope.report.figures import charts
 from nephoscope.report.figures.searches import LIMIT
 from nephoscope.report.figures.theme import PERCENTILE_COLOURS, sign
-from nephoscope.report.parts import Book, Cell, Column, Figure, KeyEntry, Row, Table
-from nephoscope.report.tables.statistics import STATISTIC_COLUMNS, statistic_cells
+from nephoscope.report.parts import Book, Figure, KeyEntry
+from nephoscope.report.tables.rows import data_of_figure
 from nephoscope.report.wording import operation_title, percentile_number, percentile_of, statistic_row, text_of_bound
 
 Group = list[tuple[str, Metric, list[Statistic]]]
@@ -57,7 +57,7 @@ def _figure(book: Book, row: BenchmarkRow, clock: str, groups: dict[str, Group])
             KeyEntry(sign(i)[1], PERCENTILE_COLOURS[min(i, len(PERCENTILE_COLOURS) - 1)], name)
             for i, name in enumerate(percentiles)
         ],
-        table=_table(book, row, groups, scale),
+        table=data_of_figure(book, statistics, f"{row.benchmark}: times"),
         columns=min(3 if len(drawn) != 4 else 2, len(drawn)),
     )
 
@@ -82,22 +82,3 @@ def _by_clock(book: Book, row: BenchmarkRow) -> dict[str, dict[str, Group]]:
             group = figures.setdefault(metric.clock, {}).setdefault(parsed[0], [])
             group.append((parsed[1], metric, found))
     return figures
-
-
-def _table(book: Book, row: BenchmarkRow, groups: dict[str, Group], scale: people.Scale) -> Table:
-    rows = []
-    for operation, group in groups.items():
-        for name, metric, found in group:
-            rows += [
-                Row(
-                    (
-                        Cell(operation_title(metric, operation)),
-                        Cell(name),
-                        Cell(statistic.configuration),
-                        *statistic_cells(book, statistic, scale),
-                    )
-                )
-                for statistic in found
-            ]
-    columns = (Column("Operation"), Column("Percentile"), Column("Configuration"), *STATISTIC_COLUMNS)
-    return Table(f"Latencies of {row.benchmark}, {scale.unit}", columns, tuple(rows), compact=True)

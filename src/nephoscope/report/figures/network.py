@@ -19,8 +19,8 @@ from nephoscope.report.figures.results import courses, curves_of
 from nephoscope.report.figures.row_charts import AXIS_HEIGHT, PLOT_HEIGHT, ROW, shares
 from nephoscope.report.figures.spec import Rows, Spec, axis_note, coloured, data, finished, rows_axis, tip
 from nephoscope.report.figures.storage import curves_figure
-from nephoscope.report.parts import Book, Cell, Column, Figure, KeyEntry, Table, filled
-from nephoscope.report.tables.statistics import figure_table
+from nephoscope.report.parts import Book, Figure, KeyEntry, Table
+from nephoscope.report.tables.rows import data_of_figure, table_of
 from nephoscope.report.wording import interval_row
 
 MAX_PANELS = 6
@@ -116,9 +116,7 @@ def throughput_ranges(book: Book, row: BenchmarkRow, metric: Metric, found: Rang
         f"{axis_note(ends)}{shared}",
         drawn,
         key=(KeyEntry("┃", "var(--ink)", "median second"), KeyEntry("▬", "var(--band-edge)", "slowest to fastest")),
-        table=figure_table(
-            book, f"{row.benchmark}: median second, {scale.unit}", [one["middle"] for one in found.values()], scale
-        ),
+        table=data_of_figure(book, [one["middle"] for one in found.values()], f"{row.benchmark}: median second"),
         columns=min(2, len(drawn)),
     )
 
@@ -277,7 +275,6 @@ def _round_trips_figure(
     physics = (
         " The dashed line is the time that light in fibre takes there and back by the shortest path." if floors else ""
     )
-    shown = [found[""][name] for name in names]
     return book.figure(
         f"{row.benchmark}: round trips {where}",
         f"{scale.unit}, lower is better",
@@ -290,7 +287,7 @@ def _round_trips_figure(
             KeyEntry("─", "var(--muted)", "shortest to p99"),
             *((KeyEntry("┆", "var(--muted)", "light in fibre"),) if floors else ()),
         ),
-        table=figure_table(book, f"{row.benchmark}: mean round trip {where}, {scale.unit}", shown, scale),
+        table=data_of_figure(book, [found[""][name] for name in names], f"{row.benchmark}: mean round trip {where}"),
         columns=min(2, len(drawn)),
     )
 
@@ -373,24 +370,8 @@ def within(book: Book, row: BenchmarkRow, metric: Metric) -> list[WithinRow]:
 
 def within_table(book: Book, row: BenchmarkRow, metric: Metric) -> Table | None:
     """Mean, standard deviation and ends of the values within trials; None if the analysis has none."""
-    rows = within(book, row, metric)
-    if not rows:
-        return None
-    scale = people.scale_for(metric.unit, [one.mean for one in rows])
-    return filled(
-        f"{row.benchmark}: {metric_title(metric)} within trials, {scale.unit}",
-        rows,
-        (Column("Configuration"), lambda one: Cell(one.configuration, tone="name")),
-        (Column("Mean", numeric=True), lambda one: scale.number(one.mean)),
-        (
-            Column("Standard deviation", numeric=True, hint="Of all values together, not of the means of trials."),
-            lambda one: scale.number(one.deviation),
-        ),
-        (Column("Minimum", numeric=True), lambda one: scale.number(one.minimum)),
-        (Column("Maximum", numeric=True), lambda one: scale.number(one.maximum)),
-        (Column("Values", numeric=True), lambda one: people.integer(one.values)),
-        (Column("Trials", numeric=True), lambda one: people.integer(one.trials)),
-    )
+    columns = ("configuration", "mean", "deviation", "minimum", "maximum", "values")
+    return table_of(book, within(book, row, metric), columns=columns, of=row.benchmark)
 
 
 def titled(row: WithinRow, scale: people.Scale) -> str:

@@ -32,13 +32,12 @@ from nephoscope.report.parts import (
     Column,
     Figure,
     KeyEntry,
-    Link,
     Row,
     Table,
     evidence_cell,
-    trial_cell,
     validity_key,
 )
+from nephoscope.report.tables.rows import table_of
 from nephoscope.report.tables.statistics import interval_cells
 from nephoscope.report.wording import unit_text
 
@@ -326,6 +325,7 @@ def _price(book: Book, configuration: str) -> str:
 
 
 _PASSES_HEIGHT = 170
+_PASSED = ("trial", "level", "points", "passed", "confirmations", "share", "low")
 
 
 def pass_figures(book: Book, row: BenchmarkRow) -> list[Figure]:
@@ -350,7 +350,7 @@ def pass_figures(book: Book, row: BenchmarkRow) -> list[Figure]:
         "left out.",
         drawn,
         key=validity_key((one.counts for one in mine), "a valid trial"),
-        table=_passes_table(book, row, by_name, scale),
+        table=table_of(book, mine, columns=_PASSED, by=("configuration",), of=row.benchmark),
         columns=min(2, len(drawn)),
     )
     return [figure]
@@ -384,40 +384,5 @@ def _passes_layers(rows: Rows, colour: str, unit: str) -> list[alt.Chart]:
     return [interval, *by_counting(rows, *signs)]
 
 
-def _passes_table(book: Book, row: BenchmarkRow, by_name: dict[str, list[PassRow]], scale: people.Scale) -> Table:
-    columns = (
-        Column("Trial"),
-        Column(f"Level, {unit_text(scale)}", numeric=True),
-        Column("Passed", numeric=True, hint="Of the measurements at this level."),
-        Column("Confirmations", numeric=True, hint="Measurements whose purpose was to confirm the level."),
-        Column("Pass probability", numeric=True),
-        Column("95 % interval", numeric=True, hint="Clopper\N{EN DASH}Pearson: its coverage is at least 95 %."),
-    )
-    body: list[Row] = []
-    for name, many in by_name.items():
-        if many:
-            body.append(Row(group=Link(name, "")))
-            body += [_passes_row(book, one, scale) for one in many]
-    return Table(f"{row.benchmark}: levels", columns, tuple(body), compact=True)
-
-
-def _passes_row(book: Book, one: PassRow, scale: people.Scale) -> Row:
-    return Row(
-        (
-            trial_cell(one.trial, book),
-            Cell(scale.number(one.level)),
-            Cell(_passed(one)),
-            Cell(people.integer(one.confirmations)),
-            Cell(people.share(one.share)),
-            Cell(_pass_interval(one)),
-        )
-    )
-
-
 def _passed(one: PassRow) -> str:
     return f"{one.passed} of {one.points}"
-
-
-def _pass_interval(row: PassRow) -> str:
-    passed = people.Between(row.share, row.low, row.high)
-    return people.ends(passed, people.share_form(passed))

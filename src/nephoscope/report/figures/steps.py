@@ -15,7 +15,7 @@ from nephoscope.report.figures.groups import Groups
 from nephoscope.report.figures.results import LEAST_STEPS, Curve, Steps
 from nephoscope.report.figures.spec import Spec
 from nephoscope.report.parts import Book, Figure, Table
-from nephoscope.report.tables.statistics import table_over
+from nephoscope.report.tables.rows import data_of_figure
 from nephoscope.report.wording import direction_text, interval_row, unit_text
 
 ALL_ROWS = 10
@@ -75,10 +75,9 @@ class Loads:
             for at, one in self.found[name]
         ]
 
-    def table(self, book: Book) -> Table:
+    def table(self, book: Book) -> Table | None:
         """Every statistic, the best configurations first."""
-        rows = [(at, one) for name in self.best_first for at, one in self.found[name]]
-        return table_over(book, f"{self.about}, {self.unit}", self.axis, rows, self.scale)
+        return data_of_figure(book, [one for name in self.best_first for _, one in self.found[name]], self.about)
 
     def figure(self, book: Book, end: str, caption: str, drawn: Sequence[tuple[str, str, Spec]], **more: Any) -> Figure:
         """A figure with these panels, which share their axis, and the table; `end` ends its title."""

@@ -1,6 +1,6 @@
 """Figures over the number of threads or streams, and of I/O rates by job."""
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from typing import Any
 
 from nephoscope.analysis.lookup import unique
@@ -17,8 +17,8 @@ from nephoscope.report.figures.row_charts import Sign
 from nephoscope.report.figures.steps import best_curves, curves_by_cloud
 from nephoscope.report.figures.theme import MAX_COLOURS
 from nephoscope.report.figures.tops import tops
-from nephoscope.report.parts import Book, Cell, Column, Figure, Row, Table, configuration_key, filled
-from nephoscope.report.tables.statistics import STATISTIC_COLUMNS, figure_table, statistic_cells
+from nephoscope.report.parts import Book, Figure, Link, configuration_key
+from nephoscope.report.tables.rows import data_of_figure
 from nephoscope.report.wording import basis_text, direction_text, interval_text, statistic_row, unit_text
 
 _RATES = {"iops": "", "read_iops": ", its reads", "write_iops": ", its writes"}
@@ -81,7 +81,7 @@ def curves_figure(
     """A panel per quantity over the number of threads, of some configurations or of all."""
     palette = names or book.lookup.configurations
     drawn = []
-    rows_of_table: list[tuple[tuple[str, ...], Statistic, people.Scale]] = []
+    shown: list[Statistic] = []
     for curve in curves:
         found = [
             (count, one)
@@ -100,7 +100,7 @@ def curves_figure(
         axis = unit_text(scale)
         spec = row_charts.curves(rows, counts, curve.counted, axis, palette)
         drawn.append((title[:1].upper() + title[1:], f"{title} over the number of {curve.counted}", spec))
-        rows_of_table += [((f"{quantity}, {scale.unit}", str(count)), one, scale) for count, one in found]
+        shown += [one for _, one in found]
     if not drawn:
         return None
     what = f"{curves[0].what}s: " if curves[0].what else ""
@@ -111,8 +111,8 @@ def curves_figure(
         f"Points: levels over replicates; bars: their intervals. The horizontal axis shows the numbers of {counted} "
         "that were measured. Vertical axes start at zero.",
         drawn,
-        key=configuration_key(palette, {one.configuration for _, one, _ in rows_of_table}),
-        table=_table(book, f"{row.benchmark}: over {counted}", ("Quantity", counted.capitalize()), rows_of_table),
+        key=configuration_key(palette, {one.configuration for one in shown}),
+        table=data_of_figure(book, shown, f"{row.benchmark}: over {counted}"),
         columns=min(3, len(drawn)),
     )
 
@@ -142,12 +142,7 @@ def _jobs(book: Book, row: BenchmarkRow, rates: Sequence[Metric]) -> Figure | No
         "start at zero.",
         drawn,
         key=book.configuration_key({one.configuration for one in every}),
-        table=_table(
-            book,
-            f"{row.benchmark}: I/O rate by job, IO/s",
-            ("Job",),
-            [((_job(name),), one, scale) for name, many in found.items() for one in many],
-        ),
+        table=data_of_figure(book, every, f"{row.benchmark}: I/O rate by job"),
         columns=min(2, len(drawn)),
     )
 
@@ -163,18 +158,6 @@ def _kind(name: str) -> str:
     said = job if rate == "iops" else rate
     reads, writes = ("read" in said or "rd" in said), ("write" in said or "wr" in said)
     return "Both" if reads == writes else "Reads" if reads else "Writes"
-
-
-def _table(
-    book: Book, caption: str, first: tuple[str, ...], rows: Iterable[tuple[tuple[str, ...], Statistic, people.Scale]]
-) -> Table:
-    """Statistics, with their subject in the first columns."""
-    columns = (*(Column(one) for one in first), Column("Configuration"), *STATISTIC_COLUMNS)
-    body = tuple(
-        Row((*(Cell(one) for one in named), Cell(statistic.configuration), *statistic_cells(book, statistic, scale)))
-        for named, statistic, scale in rows
-    )
-    return Table(caption, columns, body, compact=True)
 
 
 _CLASSES = (GENERAL, HIGH, LOCAL)
@@ -214,7 +197,7 @@ def by_storage(book: Book, results: Results, *, per_cpu: bool = False) -> Figure
         "axis, which starts at zero.",
         drawn,
         key=[entry.entry(kind) for kind, entry in series.items()],
-        table=figure_table(book, f"{results.about}: {title} by kind of storage, {unit}", drawn_rows, scale),
+        table=data_of_figure(book, drawn_rows, f"{results.about}: {title} by kind of storage"),
         columns=min(2, len(drawn)),
     )
 
@@ -260,7 +243,7 @@ def storage_shares(book: Book, only: str | None = None) -> Figure | None:
         f"Each sign is one configuration. The share comes from prices, not from measurements.{grows}",
         drawn,
         key=[sign.entry(basis) for basis, sign in series.items()],
-        table=_share_table(book, priced),
+        table_link=Link("Every cost", book.href("costs")),
         columns=min(2, len(drawn)),
     )
 
@@ -282,18 +265,6 @@ def _share(book: Book, row: CostRow, sizes: dict[str, str]) -> dict[str, Any]:
         "text": f"{people.percent(share)} of {people.money(row.month_usd)} a month",
         "interval_text": people.MISSING,
     }
-
-
-def _share_table(book: Book, rows: Sequence[CostRow]) -> Table:
-    return filled(
-        "Storage as a share of the monthly cost",
-        rows,
-        (Column("Configuration"), lambda row: Cell(row.configuration, tone="name")),
-        (Column("Storage"), lambda row: _storage_of(book, row.configuration)),
-        (Column("Basis"), lambda row: row.basis),
-        (Column("$ per month", numeric=True), lambda row: people.money(row.month_usd)),
-        (Column("Share", numeric=True), lambda row: people.share(row.storage_share)),
-    )
 
 
 def _types_by_cloud(book: Book, rows: Sequence[Statistic]) -> Groups:

@@ -17,7 +17,7 @@ from nephoscope.report.figures.results import Results
 from nephoscope.report.figures.row_charts import PLOT_HEIGHT
 from nephoscope.report.figures.spec import Rows, Spec, coloured, data, finished, shaped, tip, upwards
 from nephoscope.report.parts import Book, Figure, KeyEntry, line_key
-from nephoscope.report.tables.statistics import figure_table
+from nephoscope.report.tables.rows import data_of_figure
 from nephoscope.report.wording import direction_text, statistic_row, unit_text
 
 
@@ -118,7 +118,7 @@ def _bars(
         caption,
         drawn,
         key=line_key(list(shown.values())),
-        table=figure_table(book, f"{title}, {unit_text(scale, per_cpu=per_cpu)}", list(shown.values()), scale),
+        table=data_of_figure(book, list(shown.values()), title),
         columns=min(2, len(drawn)),
     )
 
@@ -175,7 +175,7 @@ def small_and_large(book: Book, results: Results) -> Figure | None:
             for i, name in enumerate(names)
             if any(one["size"] == name for one in rows)
         ],
-        table=figure_table(book, f"{results.about}: {title}, {unit_text(scale, per_cpu=True)}", shown, scale),
+        table=data_of_figure(book, shown, f"{results.about}: {title}"),
     )
 
 
@@ -208,7 +208,6 @@ def consistency(book: Book, results: Results) -> Figure | None:
     if len({round(point["memory"], 1) for point in rows}) < 2:
         return None
     title = metric_title(metric)
-    scale = people.scale_for(metric.unit, [one.compared.value for one in found])
     return book.figure(
         f"{results.about}: spread of {title} and memory per vCPU",
         "coefficient of variation in %, lower is more repeatable",
@@ -217,7 +216,7 @@ def consistency(book: Book, results: Results) -> Figure | None:
         [("", f"{title}: spread of {counted(len(rows), 'configuration')} over memory per vCPU",
           _memory_chart(rows, book.lookup.configurations))],
         key=book.configuration_key({one.configuration for one in found}),
-        table=figure_table(book, f"{results.about}: {title}", found, scale),
+        table=data_of_figure(book, found, f"{results.about}: {title}"),
     )  # fmt: skip
 
 

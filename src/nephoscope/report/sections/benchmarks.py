@@ -1,7 +1,7 @@
 """The section of one benchmark: replicates, values per CPU, latency by operation, values by second, all metrics."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Any
 
 from nephoscope.analysis.lookup import Lookup, headlines
@@ -32,7 +32,8 @@ from nephoscope.report.parts import (
     validity_key,
 )
 from nephoscope.report.sections.tables import headline_comparisons, of_benchmark
-from nephoscope.report.tables.statistics import figure_table, section_anchor
+from nephoscope.report.tables.rows import data_of_figure
+from nephoscope.report.tables.statistics import section_anchor
 from nephoscope.report.wording import (
     axis_title,
     direction_arrow,
@@ -48,7 +49,6 @@ ROUND_TRIPS = "round_trips_per_transaction"
 MAX_VALUE_ROWS = 300
 """With more, the table below a figure of replicates shows levels, and the table below a figure of execution order is
 left out; measurements.csv has every value."""
-EVERY_VALUE = "Medians; measurements.csv has the value of each trial."
 MAX_SERIES_POINTS = 12_000
 """Per figure; with more, only every k-th second is drawn, and the caption says so."""
 
@@ -177,7 +177,7 @@ def _replicates(book: Book, row: BenchmarkRow, metric: Metric, values: list[Meas
         ),
         table=values_table(book, caption, values, scale)
         if len(values) <= MAX_VALUE_ROWS
-        else replace(figure_table(book, caption, statistics, scale), note=EVERY_VALUE),
+        else data_of_figure(book, statistics, caption),
     )
 
 
@@ -216,9 +216,7 @@ def _levels(book: Book, row: BenchmarkRow, metric: Metric, *, per_cpu: bool = Fa
             *STATISTIC_KEY,
             KeyEntry("─", "var(--muted)", "minimum to maximum"),
         ),
-        table=figure_table(book, f"{row.benchmark}: {title}, {unit_text(scale, per_cpu=per_cpu)}", statistics, scale)
-        if book.draws_values
-        else None,
+        table=data_of_figure(book, statistics, f"{row.benchmark}: {title}") if book.draws_values else None,
     )
 
 

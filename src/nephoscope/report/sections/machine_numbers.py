@@ -19,7 +19,7 @@ from nephoscope.report.figures.steps import best_over_warehouses, over_memory, o
 from nephoscope.report.figures.storage import by_storage, storage_figures
 from nephoscope.report.figures.tops import best_of_clouds, consistency, small_and_large, tops
 from nephoscope.report.parts import Book, Figure, line_key
-from nephoscope.report.tables.statistics import figure_table
+from nephoscope.report.tables.rows import data_of_figure
 from nephoscope.report.wording import direction_text, statistic_row, unit_text
 
 MAX_RANKED = 40
@@ -115,7 +115,7 @@ def _ranking(book: Book, row: BenchmarkRow, metric: Metric) -> Figure | None:
             )
         ],
         key=line_key(shown),
-        table=figure_table(book, f"{row.benchmark}: {title}, {unit_text(scale, per_cpu=True)}", shown, scale),
+        table=data_of_figure(book, shown, f"{row.benchmark}: {title}"),
     )
 
 

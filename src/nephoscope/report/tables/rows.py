@@ -50,15 +50,18 @@ CAPTIONS: Mapping[str, str] = {
     "FaultRow": "Faults",
     "FamilyComparison": "Families of machine types",
     "GateRow": "Medians that the checks changed",
+    "GrowthRow": "Growth with the number of machines",
     "Insight": "Sentences and their trials",
     "LowerBoundRow": "Values that are known only to be larger",
     "Metric": "Metrics",
+    "PassRow": "Levels of each search",
     "PlanWarning": "Warnings before the start",
     "RankRow": "Ranks, as far as they are certain",
     "Statistic": "Levels and medians",
     "StealRow": "CPU time that the hypervisor withheld",
     "TransferRow": "Transfer between machines",
     "TrialRow": "Trials",
+    "WithinRow": "Values within trials",
 }
 """Model -> what its table is called; others by the first sentence of their docstring."""
 MAX_ROWS = 600
@@ -69,14 +72,16 @@ FORMS: Mapping[str, Callable[[people.Number], people.Form]] = {
     "ratio": people.ratio_form,
     "usd_per_unit": people.money_form,
     "share": people.share_form,
+    "exponent": lambda number: people.quantity_form(number, ""),
 }
 ESTIMATES = (*FORMS, "median")
 """What `low` and `high` are the ends of: the first of these that a model has."""
 IN_ITS_UNIT = frozenset({"level", "median", "low", "high", "minimum", "maximum", "mad", "level_low", "level_high"}) | {
-    *("median_before", "median_after", "quiet_median", "quiet_low", "quiet_high", "median_with_rejected")
+    *("median_before", "median_after", "quiet_median", "quiet_low", "quiet_high", "median_with_rejected", "medians"),
+    *("mean", "deviation"),
 }
 """Numbers in the unit that the row names."""
-SCALED = IN_ITS_UNIT - {"low", "high", "mad", "level_low", "level_high"}
+SCALED = IN_ITS_UNIT - {"low", "high", "mad", "level_low", "level_high", "deviation"}
 FORMATS: tuple[tuple[str, Callable[[Any], str]], ...] = (
     ("bytes_per_s", lambda value: f"{people.byte_size(value)}/s"),
     ("bytes", people.byte_size),
@@ -110,6 +115,8 @@ UNITS = ("_bytes_per_s", "_bytes", "_unix_ms", "_s", "_percent", "_share")
 """Endings that a title leaves out, as the numbers have their unit."""
 _NUMBER = re.compile(r"\b(?:int|float)\b")
 """In the type of a field whose values are numbers."""
+DRAWN = ("configuration", "n", "level", "median", "low", "coverage", "margin_percent", "minimum", "maximum", "trials")
+"""What the table below a figure has of the statistics that it draws."""
 Make = Callable[[Any, people.Scale], Cell]
 
 
@@ -171,6 +178,11 @@ def table_of(
             compact=True,
         )
     )
+
+
+def data_of_figure(book: Book, rows: Sequence[Statistic], of: str) -> Table | None:
+    """The statistics that a figure draws."""
+    return table_of(book, rows, columns=DRAWN, of=of, file="statistics.csv")
 
 
 def _grouping(model: type[Frozen]) -> tuple[str, ...]:
@@ -402,6 +414,9 @@ def _scale(rows: Sequence[Any]) -> people.Scale:
         value
         for row in rows
         for name in fields
-        if name in SCALED and isinstance(value := getattr(row, name), float | int)
+        if name in SCALED
+        for found in [getattr(row, name)]
+        for value in (found if isinstance(found, list) else [found])
+        if isinstance(value, float | int)
     ] + [row.value.written for row in rows if isinstance(row, LowerBoundRow)]
     return people.scale_for(unit, values)
