@@ -1,46 +1,25 @@
-"""Storage: fio jobs on one file of the measured disk, with direct I/O.
-
-The file is first written in full with random data: blocks that are only allocated are read as zeros without touching
-the disk. Sizes are passed to fio in plain bytes, because by default fio interprets `KiB` and `MiB` as powers of ten
-(`kb_base`, fio's HOWTO).
-"""
+"""Storage: fio jobs on one file of the measured disk, with direct I/O."""
 
 from collections import Counter
-from dataclasses import dataclass
 
 from typing_extensions import override
 
-from nephoscope.benchmarks.base import VOLUME, Benchmark, Needs, RawOutput, Site
+from nephoscope.benchmarks.base import Benchmark, Needs, RawOutput, Site
 from nephoscope.benchmarks.storage.fio_jobs import FioJob, FioParameters
 from nephoscope.benchmarks.storage.fio_log import rates_by_second, step_ms, work_by_step
 from nephoscope.benchmarks.storage.fio_output import FURTHER_PERCENTILES, PERCENTILES, sides_of, the_job, values_of
-from nephoscope.benchmarks.storage.raw_device import raw_device_of
+from nephoscope.benchmarks.storage.target import GRACE_S, Target, filename, require_done, target_of, write_target
 from nephoscope.databases.base import Endpoint
-from nephoscope.machines.remote import Command, Completed, MachineHandle
-from nephoscope.machines.tools import LSBLK, Tool
-from nephoscope.model.errors import NoSpaceOnMachine, OutputUnreadable, ToolFailed
+from nephoscope.machines.remote import Command
+from nephoscope.model.errors import OutputUnreadable
 from nephoscope.model.extents import ONE_MACHINE_WITH_VOLUMES
 from nephoscope.model.lower_bound import LowerBound
 from nephoscope.model.records import Measurement, Metric, Observations, Reads, Series
 from nephoscope.model.subjects import Subject
-from nephoscope.model.units import KIB, MIB, SECTOR_BYTES
+from nephoscope.model.units import KIB
 from nephoscope.parsers.fio import FioJob as FioDone
 
-_FIO = Tool("fio", "fio")
-_GRACE_S = 60.0
-_SLOW_DISK_BYTES_PER_S = 10 * MIB
-"""Writing the file is abandoned on disks slower than this."""
-_USUAL_DISK_BYTES_PER_S = 200 * MIB
 _LATENCIES = ("mean", *sorted({**PERCENTILES, **FURTHER_PERCENTILES}), "max")
-
-
-@dataclass(frozen=True)
-class _Target:
-    """What the jobs work on."""
-
-    path: str
-    size: int
-    """Bytes from its beginning."""
 
 
 class Fio(Benchmark):
@@ -68,19 +47,12 @@ class Fio(Benchmark):
 
     @override
     def needs(self, parameters: FioParameters) -> Needs:
-        """fio, and room for the file."""
-        if parameters.raw_device:
-            return Needs(tools=(_FIO, LSBLK), raw_device=parameters.raw_device)
-        return Needs(tools=(_FIO,), disk_bytes=parameters.file_bytes)
+        return parameters.needs
 
     @override
     def expected_duration_s(self, parameters: FioParameters) -> float:
-        """The jobs' times and starts; writing the file, once per disk, is counted for every trial.
-
-        A device's size is not known before: filling it is counted as if it were the file.
-        """
-        layout_s = parameters.file_bytes / _USUAL_DISK_BYTES_PER_S
-        return layout_s + sum(job.ramp_s + job.duration_s + 0.7 for job in parameters.runs)
+        """The jobs' times and starts; writing the file, once per disk, is counted for every trial."""
+        return parameters.layout_s + sum(job.ramp_s + job.duration_s + 0.7 for job in parameters.runs)
 
     @override
     def is_watched(self, parameters: FioParameters) -> bool:
@@ -88,32 +60,7 @@ class Fio(Benchmark):
 
     @override
     async def prepare(self, site: Site, parameters: FioParameters) -> Endpoint | None:
-        """Writes the file in full, unless an earlier trial did; fills a device each time.
-
-        Raises:
-            ToolMissing: fio is not there.
-            InputError: the device is not there, or something uses it.
-            NoSpaceOnMachine: the disk is full.
-            ToolFailed: the file could not be written, or is still sparse after writing.
-        """
-        machine = site.cluster.database[0]
-        target = await _target(machine, parameters)
-        timeout_s = _GRACE_S + target.size / _SLOW_DISK_BYTES_PER_S
-        if parameters.raw_device is None and await _is_written(machine, target):
-            return None
-        site.progress(f"writing {target.size // MIB} MiB")
-        if parameters.raw_device:
-            fill = Command(_fill_argv(target, site.data_seed), timeout_s=timeout_s)
-            _require(await site.execute(machine, "fio-fill", fill))
-            return None
-        layout = _layout_argv(target, site.data_seed)
-        _require(await site.execute(machine, "fio-layout", Command(layout, timeout_s=timeout_s)))
-        moved = await machine.remote.execute(
-            Command(["mv", f"{target.path}.part", target.path], timeout_s=_GRACE_S, pinned=False)
-        )
-        moved.require()
-        if not await _is_written(machine, target):
-            raise ToolFailed(f"{target.path} does not occupy {target.size} bytes on the disk after fio wrote it")
+        await write_target(site, parameters)
         return None
 
     @override
@@ -125,7 +72,7 @@ class Fio(Benchmark):
             ToolFailed: a job ended with an error.
         """
         machine = site.cluster.database[0]
-        target = await _target(machine, parameters)
+        target = await target_of(machine, parameters)
         for job in parameters.runs:
             site.progress(job.name)
             stem = f"{machine.data_dir}/nephoscope-{_raw_name(job)}"
@@ -134,9 +81,9 @@ class Fio(Benchmark):
             step = step_ms(job.duration_s, watched=self.is_watched(parameters))
             argv += [f"--write_iops_log={stem}", f"--log_avg_msec={step}", "--per_job_logs=0"]
             if not site.resumed:
-                await machine.remote.execute(Command(["rm", "-f", log], timeout_s=_GRACE_S, pinned=False))
-            timeout_s = job.ramp_s + job.duration_s + _GRACE_S
-            _require(await site.execute(machine, _raw_name(job), Command(argv, timeout_s=timeout_s)))
+                await machine.remote.execute(Command(["rm", "-f", log], timeout_s=GRACE_S, pinned=False))
+            timeout_s = job.ramp_s + job.duration_s + GRACE_S
+            require_done(await site.execute(machine, _raw_name(job), Command(argv, timeout_s=timeout_s)))
             await machine.remote.download(log, site.raw_dir / _log_name(job))
 
     @override
@@ -174,17 +121,6 @@ class Fio(Benchmark):
             work=[series for series in work if series is not None],
         )
 
-    @override
-    def notes(self, parameters: FioParameters) -> list[str]:
-        device = parameters.raw_device
-        return parameters.notes() + (
-            [f"Measured on the raw {_told(device)}, which was filled first."] if device else []
-        )
-
-
-def _told(device: str) -> str:
-    return "volume" if device == VOLUME else f"device {device}"
-
 
 def _reads(job: FioJob, done: FioDone) -> Reads:
     size = done.options.get("size", "")
@@ -218,15 +154,6 @@ def _log_name(job: FioJob) -> str:
 
 def _raw_name(job: FioJob) -> str:
     return f"fio-{job.name}"
-
-
-async def _target(machine: MachineHandle, parameters: FioParameters) -> _Target:
-    """The file, or the device once nothing is found to use it."""
-    if parameters.raw_device:
-        device, size = await raw_device_of(machine, parameters.raw_device)
-        return _Target(device, parameters.device_bytes(size))
-    size = parameters.file_bytes
-    return _Target(f"{machine.data_dir}/nephoscope-fio-{size // MIB}-mib", size)
 
 
 def _metrics_of(job: FioJob, name: str) -> list[Metric]:
@@ -272,7 +199,7 @@ def _latencies_of(job: FioJob, kind: str, title: str, clock: str) -> list[Metric
     return [Metric.lower(f"{job.name}.{kind}_{which}", "s", f"{title}, {which}", clock) for which in _LATENCIES]
 
 
-def _options(job: FioJob, target: _Target) -> list[str]:
+def _options(job: FioJob, target: Target) -> list[str]:
     block = job.block_size_kib * KIB
     size = target.size // job.threads // block * block if job.apart else target.size
     found = [f"--{name}={value}" for name, value in {"name": job.name, **job.asked}.items()]
@@ -298,16 +225,10 @@ def _options(job: FioJob, target: _Target) -> list[str]:
     return found
 
 
-def _filename(path: str) -> str:
-    r"""fio ends a file name at a colon that has no `\` before it (HOWTO); it leaves every other `\` alone."""
-    escaped = path.replace(":", "\\:")
-    return f"--filename={escaped}"
-
-
-def _surroundings(target: _Target, parameters: FioParameters, seed: int) -> list[str]:
+def _surroundings(target: Target, parameters: FioParameters, seed: int) -> list[str]:
     percentiles = ":".join(f"{percent:g}" for percent in sorted({**PERCENTILES, **FURTHER_PERCENTILES}.values()))
     return [
-        _filename(target.path),
+        filename(target.path),
         "--ioengine=libaio",
         "--thread",
         "--time_based=1",
@@ -321,68 +242,3 @@ def _surroundings(target: _Target, parameters: FioParameters, seed: int) -> list
         f"--percentile_list={percentiles}",
         "--output-format=json",
     ]
-
-
-def _fill_argv(target: _Target, seed: int) -> list[str]:
-    """Every block of a device once, in random order, as the editions filled it."""
-    return [
-        "fio",
-        "--name=fill",
-        _filename(target.path),
-        f"--size={target.size}",
-        "--rw=randwrite",
-        f"--bs={128 * KIB}",
-        "--ioengine=libaio",
-        "--iodepth=256",
-        "--direct=1",
-        "--thread",
-        "--refill_buffers=1",
-        f"--randseed={seed}",
-        "--output-format=json",
-    ]
-
-
-def _layout_argv(target: _Target, seed: int) -> list[str]:
-    """Writes every block, of random data; into a second name, so that an interrupted file is never taken for whole."""
-    return [
-        "fio",
-        "--name=layout",
-        _filename(f"{target.path}.part"),
-        f"--size={target.size}",
-        "--rw=write",
-        f"--bs={MIB}",
-        "--ioengine=libaio",
-        "--iodepth=4",
-        "--direct=1",
-        "--thread",
-        "--fallocate=none",
-        "--end_fsync=1",
-        "--refill_buffers=1",
-        f"--randseed={seed}",
-        "--output-format=json",
-    ]
-
-
-async def _is_written(machine: MachineHandle, target: _Target) -> bool:
-    """True when the file has its size and as many sectors on the disk. Not recorded: it only looks."""
-    looked = await machine.remote.execute(
-        Command(["stat", "-c", "%s %b", target.path], timeout_s=_GRACE_S, pinned=False)
-    )
-    if looked.exit_code != 0:
-        return False
-    found, sectors = (int(number) for number in looked.stdout.split())
-    return found == target.size and sectors * SECTOR_BYTES >= target.size
-
-
-def _require(done: Completed) -> None:
-    if done.exit_code == 0:
-        return
-    said = (done.stderr or done.stdout).decode(errors="replace")
-    if "No space left" in said:
-        raise NoSpaceOnMachine("fio: the measured disk is full", hint="free some space or reduce `file_size_mib`")
-    if "Invalid argument" in said:
-        raise ToolFailed(
-            f"fio ended with exit code {done.exit_code}: {said.strip()[-300:]}",
-            hint="the filesystem may refuse direct I/O (tmpfs does): measure a folder on a disk",
-        )
-    done.require()

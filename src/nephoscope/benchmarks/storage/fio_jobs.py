@@ -1,16 +1,17 @@
-"""The fio jobs, the file or device they work on, and the jobs of published methods."""
+"""The fio jobs, and those of published methods."""
 
 from typing import Annotated, ClassVar, Literal
 
 from pydantic import Field, StringConstraints, model_validator
+from typing_extensions import override
 
-from nephoscope.benchmarks.presets import AS_TUPLE, EDITION, Defect, EditionParameters, Preset, Presets, presets
-from nephoscope.model.frozen import Frozen, conflict
+from nephoscope.benchmarks.presets import AS_TUPLE, EDITION, Defect, Preset, Presets, presets
+from nephoscope.benchmarks.storage.target import TargetParameters
+from nephoscope.model.frozen import Frozen
 from nephoscope.model.units import KIB, MIB
 
 _JobName = Annotated[str, StringConstraints(pattern=r"^[a-z0-9][a-z0-9-]{0,40}$")]
 _Split = Annotated[str, StringConstraints(pattern=r"^[0-9]+k/[0-9]+([:,][0-9]+k/[0-9]+)*$")]
-_Device = Annotated[str, StringConstraints(pattern=r"^/dev/[A-Za-z0-9][A-Za-z0-9/_.:-]*$")]
 
 
 _LARGE_KIB = 256
@@ -131,7 +132,6 @@ _WRITES = "4k/70:8k/20:12k/3:16k/1:20k/1:24k/1:28k/1:32k/1:36k/1:44k/1"
 _READS = "8k/28:12k/23:4k/23:16k/7:20k/2:32k/17"
 _OF_A_FILE = 20 * 1024
 """MiB. The editions filled whole volumes of 1,000 and 2,500 GB."""
-_MIN_BYTES = 64 * MIB
 _ASKED_NOBODY = Defect("fio.sh wrote to /mnt/data1's device without asking, and its flag -f set an unused variable")
 _DRAWS = Defect(
     "each run drew its own offsets (randrepeat=0); here the study's seed decides, the same for all configurations"
@@ -175,7 +175,7 @@ _TEN_MS = LatencyTarget(target_ms=10, percent=99, window_ms=100)
 _LOCAL = " with -s (16 times the queue depths)"
 
 
-class FioParameters(EditionParameters):
+class FioParameters(TargetParameters):
     """A file (or a device) and the jobs on it, one after the other. An edition fills in what is not given."""
 
     presets: ClassVar[Presets] = presets(
@@ -184,17 +184,9 @@ class FioParameters(EditionParameters):
         _of_2022("cr2022", "", 1),
         _of_2022("cr2022-local-ssd", _LOCAL, 16),
     )
-    free: ClassVar[frozenset[str]] = frozenset({"raw_device", "destroys_data_on", "promised_iops"})
+    free: ClassVar[frozenset[str]] = TargetParameters.free | {"promised_iops"}
 
     edition: Literal["cr2021", "cr2021-local-ssd", "cr2022", "cr2022-local-ssd"] | None = EDITION
-    file_size_mib: int = Field(default=512, ge=1, le=16 * 1024 * 1024)
-    raw_device: _Device | Literal["volume"] | None = Field(
-        default=None,
-        description="measured instead of a file. 'volume', only on clouds: the machine's raw volume or local SSD, the "
-        "first if there are several; if none is raw, its disks get no filesystem for this trial. A device of your own: "
-        "all its data is lost, so `destroys_data_on` must name it again",
-    )
-    destroys_data_on: _Device | None = Field(default=None, description="the same device again, as confirmation")
     promised_iops: Annotated[float, Field(gt=0)] | Literal["provisioned"] | None = Field(
         default=None,
         description="I/Os per second that the volume must deliver in each second of every job, so jobs should run for "
@@ -222,31 +214,10 @@ class FioParameters(EditionParameters):
                 raise ValueError(f"job {job.name!r}: libaio keeps more than one I/O in flight only with direct = true")
         return self
 
-    @model_validator(mode="after")
-    def _a_device_is_named_twice(self) -> "FioParameters":
-        if self.raw_device == "volume" and self.destroys_data_on is None:
-            return self
-        if self.raw_device != self.destroys_data_on:
-            text = (
-                "`raw_device` and `destroys_data_on` must name the same device: fio overwrites everything on it, so "
-                "it must be named twice"
-            )
-            raise conflict(text)
-        return self
-
-    def own_deviations(self) -> list[str]:
-        """See `EditionParameters.own_deviations`: the editions filled raw devices."""
-        return [] if self.raw_device else [f"a file of {self.file_size_mib:,} MiB instead of the raw device"]
-
     @property
-    def file_bytes(self) -> int:
-        """Of the file, scaled to whole MiB that every block size divides."""
-        step = max(job.block_size_kib for job in self.jobs)
-        return max(1, self.scaled(self.file_size_mib, minimum=_MIN_BYTES // MIB) * MIB // (step * KIB)) * step * KIB
-
-    def device_bytes(self, device_bytes: int) -> int:
-        """Of a device, scaled: what is filled and measured, at its beginning."""
-        return min(device_bytes, max(_MIN_BYTES, int(device_bytes * self.scale))) // MIB * MIB
+    @override
+    def largest_block_kib(self) -> int:
+        return max(job.block_size_kib for job in self.jobs)
 
     @property
     def runs(self) -> tuple[FioJob, ...]:
