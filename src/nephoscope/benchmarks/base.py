@@ -13,7 +13,7 @@ from nephoscope.machines.remote import Command, Completed, MachineHandle
 from nephoscope.machines.tools import Tool
 from nephoscope.model.extents import Extent
 from nephoscope.model.frozen import Frozen
-from nephoscope.model.records import Measurement, Metric, Observations, OperationEvidence
+from nephoscope.model.records import Facts, Measurement, Metric, Observations, OperationEvidence
 from nephoscope.model.subjects import DatabaseLoad, Subject
 from nephoscope.providers.base import Cluster
 
@@ -66,6 +66,8 @@ class Site:
     """Path of nephoscope-load on the load machine."""
     database: Database | None = None
     endpoint: Endpoint | None = None
+    database_facts: Sequence[Facts] = ()
+    """What was observed of the database's machines before the trial; empty: they are elsewhere."""
     calibrations: OwnCalibrations = field(default_factory=OwnCalibrations)
     """Of the load generator, by earlier trials of this run; by default there are none, and none is kept."""
     resumed: bool = False

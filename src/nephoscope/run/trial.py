@@ -33,7 +33,7 @@ from nephoscope.model.errors import (
     StorageFailed,
     ToolFailed,
 )
-from nephoscope.model.records import Status, TrialIntent, Verdict, VerdictKind
+from nephoscope.model.records import NOT_OBSERVED, Facts, Status, TrialIntent, Verdict, VerdictKind
 from nephoscope.model.seeds import derive_seed
 from nephoscope.model.subjects import Subject
 from nephoscope.providers.base import Cluster, ClusterRequest, KnowsLosses, Provider
@@ -212,7 +212,7 @@ async def _measure(intent: TrialIntent, benchmark: Benchmark, task: AttemptTask,
         before = {record.machine: record for record in attempt.facts()}
         boots = [before[machine.name].before.boot_id for machine in cluster.machines]
         own = world.calibrations.of(f"{intent.id}/{attempt.number}", configuration.name, boots)
-        site = replace(site, calibrations=own)
+        site = replace(site, calibrations=own, database_facts=_database_facts(attempt, cluster))
         async with _database_up(driven, configuration, cluster, task) as (database, endpoint):
             site = replace(site, database=database, endpoint=endpoint, resumed=resumption is not None)
             if resumption is None:
@@ -227,6 +227,15 @@ async def _measure(intent: TrialIntent, benchmark: Benchmark, task: AttemptTask,
             attempt.write_facts(before[machine.name].model_copy(update={"after": after}))
         attempt.sync_raw()
         task.enter(State.COLLECTED)
+
+
+def _database_facts(attempt: Attempt, cluster: Cluster) -> Sequence[Facts]:
+    """Of the database's machines before the trial; none where these are not the cluster's."""
+    started = attempt.started()
+    if started is None or NOT_OBSERVED in started.conditions:
+        return ()
+    before = {record.machine: record.before for record in attempt.facts()}
+    return [before[machine.name] for machine in cluster.database]
 
 
 @contextmanager

@@ -142,6 +142,8 @@ class HighestLoadParameters(Frozen):
         given = [name for name in _OWN if name in self.parameters]
         if given:
             raise conflict(f"`parameters` contains `{given[0]}`, which the search sets for each level; remove it")
+        if "data_times_memory" in self.parameters:
+            raise conflict("a search needs to know its rows: give `rows` or `sizing` in place of `data_times_memory`")
         if self.sizing is not None and self.sizing.value_bytes < 1:
             raise conflict(
                 "`sizing` leaves no space for values: the disks are too small for an index of that much memory"

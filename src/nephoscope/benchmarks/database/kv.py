@@ -11,6 +11,7 @@ from pydantic import Field, model_validator
 from typing_extensions import override
 
 from nephoscope.benchmarks.load import spec as load_spec
+from nephoscope.benchmarks.load.data_size import SizedByMemory
 from nephoscope.benchmarks.load.paced import PacedLoadBenchmark, ended_per_s
 from nephoscope.benchmarks.load.parameters import Cluster, PacedParameters, Pipeline
 from nephoscope.model.frozen import conflict
@@ -23,7 +24,7 @@ MAX_OPERATION_BYTES = 64 << 20
 """What one operation may carry: the load generator takes an answer far above it for a server gone wrong."""
 
 
-class KvParameters(PacedParameters):
+class KvParameters(PacedParameters, SizedByMemory):
     """Parameters of `kv`."""
 
     rows: int = Field(default=1_000_000, ge=1, le=100_000_000_000, description="rows that are loaded")

@@ -5,7 +5,7 @@ what efficiency means: docs/concepts/wait-times.md.
 """
 
 from collections.abc import Mapping
-from typing import Any
+from typing import Any, ClassVar
 
 from pydantic import Field, model_validator
 from typing_extensions import override
@@ -31,6 +31,7 @@ from nephoscope.benchmarks.declared import declared_metrics
 from nephoscope.benchmarks.load import output as load_output
 from nephoscope.benchmarks.load import spec as load_spec
 from nephoscope.benchmarks.load.benchmark import LoadBenchmark
+from nephoscope.benchmarks.load.data_size import SizedByMemory, size_metrics
 from nephoscope.benchmarks.load.metrics import generator_metrics, latency_metrics, rate
 from nephoscope.benchmarks.load.parameters import RunParameters
 from nephoscope.benchmarks.presets import EDITION
@@ -47,8 +48,10 @@ WAREHOUSE_BYTES = 130 * MIB
 PUBLISHED_WAREHOUSE = "80 MB before replication by CockroachDB's overview: 11.2 TB of 140,000"
 
 
-class TpccParameters(RunParameters):
+class TpccParameters(RunParameters, SizedByMemory):
     """Parameters of `tpcc`. An edition provides defaults; explicit values win and are reported as deviations."""
+
+    counted: ClassVar[str] = "warehouses"
 
     edition: EditionName | None = EDITION
     warehouses: int = Field(default=10, ge=1, le=1_000_000, description="loaded")
@@ -204,6 +207,7 @@ class Tpcc(LoadBenchmark):
             *((DEFERRED_IN_TIME,) if defers else ()),
             ROUND_TRIPS,
             *generator_metrics(paced=paced),
+            *size_metrics(parameters),
         )
 
     @override

@@ -11,6 +11,7 @@ from pydantic import Field, model_validator
 from typing_extensions import override
 
 from nephoscope.benchmarks.load import spec as load_spec
+from nephoscope.benchmarks.load.data_size import SizedByMemory
 from nephoscope.benchmarks.load.paced import PacedLoadBenchmark, ended_per_s
 from nephoscope.benchmarks.load.parameters import Cluster, PacedParameters, Pipeline
 from nephoscope.model.frozen import conflict
@@ -32,7 +33,7 @@ OPERATIONS = {
 """Of each core workload, the one that ranks configurations first."""
 
 
-class YcsbParameters(PacedParameters):
+class YcsbParameters(PacedParameters, SizedByMemory):
     """Parameters of `ycsb`."""
 
     rows: int = Field(default=1_000_000, ge=1, le=100_000_000_000, description="records to load")

@@ -14,6 +14,7 @@ from nephoscope.benchmarks.load import contract, shards
 from nephoscope.benchmarks.load import output as load_output
 from nephoscope.benchmarks.load import spec as load_spec
 from nephoscope.benchmarks.load.counting import counting
+from nephoscope.benchmarks.load.data_size import DATA_SIZE, as_sized, size_data, size_measured
 from nephoscope.benchmarks.load.loading import telling_loads
 from nephoscope.benchmarks.load.metrics import CLIENT_CPU, CLIENT_CPU_PER_OPERATION, OFFERED, RETRIES, load_row
 from nephoscope.benchmarks.load.saturation import saturation, saturation_measurements, too_slow
@@ -149,6 +150,8 @@ class LoadBenchmark(Benchmark):
         """Loads the data set when this database has none like it, gives the trial a fresh copy, calibrates on it."""
         if site.database is None or site.endpoint is None or not isinstance(site.database, HasFixtures):
             raise DatabaseFailed(f"{self.name} needs a database that can store a data set")
+        size_data(site, parameters, self.fixture_bytes(parameters))
+        parameters = _sized(site, parameters)
         fixture = self.fixture_name(parameters, site.data_seed)
         if not await site.database.has_fixture(site.cluster, site.endpoint, fixture):
             empty = await site.database.create_fixture(site.cluster, site.endpoint, fixture)
@@ -203,6 +206,7 @@ class LoadBenchmark(Benchmark):
 
     def run_spec(self, site: Site, endpoint: Endpoint, parameters: Any) -> LoadSpec:
         """What the load generator is asked to do on this site."""
+        parameters = _sized(site, parameters)
         clients = self.clients(site, parameters)
         return LoadSpec(
             action="run",
@@ -283,7 +287,7 @@ class LoadBenchmark(Benchmark):
         """
         if site.endpoint is None:
             raise DatabaseFailed(f"{self.name} needs a database, but the trial has none")
-        check_s = self.fixture_bytes(parameters) / CHECK_BYTES_PER_S
+        check_s = self.fixture_bytes(_sized(site, parameters)) / CHECK_BYTES_PER_S
         timeout_s = spec.ramp_s + spec.duration_s + GRACE_S + check_s
         async with counting(site, site.endpoint, spec) as count:
 
@@ -308,7 +312,7 @@ class LoadBenchmark(Benchmark):
 
     @override
     def parse(self, raw: RawOutput, parameters: Any) -> list[Measurement]:
-        return self.numbers(_read(raw, RUN), parameters)
+        return [*self.numbers(_read(raw, RUN), parameters), *size_measured(raw)]
 
     def numbers(self, output: load_output.LoadOutput, parameters: Any) -> list[Measurement]:
         """What one measurement interval says; pure.
@@ -354,6 +358,11 @@ class LoadBenchmark(Benchmark):
         """A database name that two data sets share only when they are equal."""
         text = f"{self.version} {self.data_set(parameters).model_dump_json()} {parameters.dialect} {data_seed}"
         return f"nephoscope_{self.name.replace('-', '_')}_{hashlib.sha256(text.encode()).hexdigest()[:12]}"
+
+
+def _sized(site: Site, parameters: Any) -> Any:
+    stored = site.raw_dir / DATA_SIZE
+    return as_sized(parameters, stored.read_bytes() if stored.exists() else None)
 
 
 def _target(endpoint: Endpoint, parameters: Any) -> AnyTarget:

@@ -9,6 +9,7 @@ from typing_extensions import override
 from nephoscope.benchmarks.load import output as load_output
 from nephoscope.benchmarks.load import spec as load_spec
 from nephoscope.benchmarks.load.benchmark import LoadBenchmark
+from nephoscope.benchmarks.load.data_size import size_metrics
 from nephoscope.benchmarks.load.metrics import generator_metrics, latency_metrics, rate
 from nephoscope.model.records import Measurement, Metric
 
@@ -49,7 +50,8 @@ class PacedLoadBenchmark(LoadBenchmark):
             for name in drawn
             for metric in latency_metrics(name, paced=paced)
         )
-        return (self.main_rate.model_copy(update={"headline": not paced}), *latency, *generator_metrics(paced=paced))
+        main = self.main_rate.model_copy(update={"headline": not paced})
+        return (main, *latency, *generator_metrics(paced=paced), *size_metrics(parameters))
 
     @override
     def rates(self, output: load_output.LoadOutput, parameters: Any) -> list[Measurement]:
