@@ -1,6 +1,7 @@
 """PostgreSQL as Patroni keeps it on emulated hosts (root): a standby takes over, and nothing outlives its jobs."""
 
 import asyncio
+import re
 from collections.abc import Awaitable, Callable
 from pathlib import Path
 
@@ -8,6 +9,7 @@ import pytest
 
 from bench.patroni import configuration, killing, measured
 from nephoscope.databases.postgres.patroni import PROGRAMS
+from nephoscope.machines.loopback import in_url
 from nephoscope.machines.remote import Command, MachineHandle
 from nephoscope.machines.ssh.remote import SshRemote
 from nephoscope.providers.base import Cluster, ClusterRequest
@@ -47,6 +49,26 @@ def _provider() -> EmulatedProvider:
     return EmulatedProvider("nephoscope-load", SystemClock())
 
 
+_STRANGER = """
+import ssl, sys, urllib.request
+context = ssl._create_unverified_context()
+for url in sys.argv[1:]:
+    try:
+        said = urllib.request.urlopen(url, timeout=20, context=context).read()
+    except OSError as error:
+        said = str(error)
+    print(said)
+"""
+
+
+async def _told_to_a_stranger(cluster: Cluster) -> list[str]:
+    """What etcd and Patroni answer to a neighbour without the trial's key."""
+    at = [in_url(machine.address) for machine in cluster.database]
+    urls = [f"{how}://{own}:{port}" for own in at for port in (22379, 22380, 28008) for how in ("http", "https")]
+    asking = Command(["python3", "-c", _STRANGER, *urls], timeout_s=120, pinned=False)
+    return (await cluster.load.remote.execute(asking)).require().stdout.decode().splitlines()
+
+
 async def _running(machine: MachineHandle) -> set[str]:
     """The programs of Patroni that run there."""
     said = await machine.remote.execute(Command(["ps", "-eo", "comm="], timeout_s=60, pinned=False))
@@ -62,6 +84,8 @@ def test_another_controller_finds_the_servers_and_stops_them_in_order(tmp_path: 
         await died._sql(cluster, endpoint, "CREATE TABLE t AS SELECT 7 AS x")
         for machine in cluster.database:
             assert await _running(machine) == set(PROGRAMS)
+        for said in await _told_to_a_stranger(cluster):
+            assert not re.search("^b'|refused|timed out", said), said
         again, next_one = await _provider().create(request), postgres({})
         found = await next_one.attach(again, settings, log)
         assert found == endpoint

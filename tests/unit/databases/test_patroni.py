@@ -64,7 +64,11 @@ def test_patroni_gets_the_settings_of_the_study_and_lets_in_the_machines_alone()
     assert {rule.split()[3] for rule in rules} == {"10.0.0.1/32", "fd00::2/128", "10.0.0.3/32", "10.0.0.9/32"}
     for login in (first["restapi"]["authentication"], *first["postgresql"]["authentication"].values()):
         assert login == {"username": "nephoscope", "password": "the secret"}
-    assert first["etcd3"]["password"] == "the secret"
+    certified = {"cert.pem", "key.pem"}
+    for part, names in (("restapi", ("cafile", "certfile", "keyfile")), ("ctl", ("cacert", "certfile", "keyfile")),
+                        ("etcd3", ("cacert", "cert", "key"))):  # fmt: skip
+        assert {Path(first[part][name]).name for name in names} == certified, part
+    assert (first["restapi"]["verify_client"], first["etcd3"]["protocol"]) == ("required", "https")
 
 
 def test_a_few_connections_stay_few_although_patroni_would_make_them_a_hundred() -> None:
@@ -94,7 +98,7 @@ def test_a_machine_without_the_programs_is_named_before_anything_is_made(missing
     settings = DatabaseSettings(failover="patroni")
     with pytest.raises(DatabaseFailed, match=said) as failed:
         asyncio.run(patroni.prepared(cluster, settings, {"max_connections": "24"}, Path("server.log")))
-    assert failed.value.hint == "apt-get install patroni etcd-server on that machine"
+    assert failed.value.hint == "apt-get install patroni etcd-server openssl on that machine"
     remote = cluster.database[0].remote
     assert isinstance(remote, FakeRemote)
     assert not [command for command in remote.executed if command.startswith(("rm", "mkdir"))]
@@ -108,7 +112,7 @@ def test_etcd_that_does_not_come_up_is_told_with_its_reason() -> None:
         Cluster("s/c/t-1", (machine,), machine), of.settings, of.parameters, of.log, of.programs[:1], of.password
     )
     with pytest.raises(DatabaseFailed, match=r"etcd did not start .*: etcd does not answer: timed out"):
-        asyncio.run(patroni.guard(broken))
+        asyncio.run(patroni.until_members_answer(broken))
 
 
 @pytest.mark.parametrize(

@@ -460,7 +460,7 @@ class PostgresDatabase(
         group = await patroni.prepared(cluster, settings, _options(settings), log)
         self._groups[cluster.key] = group = await patroni.with_members(group)
         try:
-            await patroni.guard(group)
+            await patroni.until_members_answer(group)
             first, *others = cluster.database
             for machines in ([first], others):
                 self._groups[cluster.key] = group = await patroni.with_keepers(group, machines)

@@ -2,7 +2,8 @@
 
 Each machine runs a member of etcd, and Patroni, which runs PostgreSQL there. All are the machine's own programs. What
 they write goes before each start: who was the primary, and what a standby lacks, is of one trial. Patroni and whatever
-it starts have process numbers of their own, so that nothing of them outlives it.
+it starts have process numbers of their own, so that nothing of them outlives it. etcd and Patroni talk to nobody who
+does not have the key of the trial.
 """
 
 import asyncio
@@ -32,14 +33,23 @@ _API_PORT, _CLIENT_PORT, _PEER_PORT = 28_008, 22_379, 22_380
 _LEAST_CONNECTIONS = 25
 """Of fewer Patroni makes 100."""
 _STOP_TIMEOUT_S = 600.0
-_GUARD_TIMEOUT_S = 120.0
+_MEMBERS_TIMEOUT_S = 120.0
 
 ADDRESS = "SELECT host(inet_server_addr())"
 """Of the server that answers."""
 OF_A_MEMBER = ("listen_addresses", "primary_slot_name", "recovery_target", "synchronous_standby_names")
 """Beginnings of the names of settings that are others once a standby has taken over."""
 
-_LOOK = 'for each in patroni etcd; do command -v "$each" >/dev/null || echo "$each"; done'
+_LOOK = 'for each in patroni etcd openssl; do command -v "$each" >/dev/null || echo "$each"; done'
+_MAKE_IDENTITY = """
+set -eu
+umask 077
+cd "$1"
+openssl req -x509 -newkey ec -pkeyopt ec_paramgen_curve:P-256 -nodes -days 3650 -subj /CN=nephoscope \
+    -addext "subjectAltName=$2" -keyout key.pem -out cert.pem 2>openssl.log || { cat openssl.log >&2; exit 1; }
+cat cert.pem key.pem
+"""
+"""Of all members at once: a certificate that signs itself and names every address, drawn for each trial."""
 _RUN = """
 "$@" &
 started=$!
@@ -47,25 +57,22 @@ trap 'pkill -TERM -P $started' TERM
 while [ -d "/proc/$started" ]; do wait "$started"; done
 """
 """Has a program in a namespace end in order. Who made the namespace passes no signal on."""
-_GUARD = f"""
-import json, sys, time, urllib.request
-address, password, until = sys.argv[1], sys.stdin.read(), time.monotonic() + {_GUARD_TIMEOUT_S}
-def post(what, **body):
-    data = json.dumps(body).encode()
-    return urllib.request.urlopen(f"http://{{address}}/v3/auth/{{what}}", data, timeout=20).read()
+_WAIT = f"""
+import ssl, sys, time, urllib.request
+url, root = sys.argv[1:]
+until = time.monotonic() + {_MEMBERS_TIMEOUT_S}
+context = ssl.create_default_context(cafile=root + "/cert.pem")
+context.load_cert_chain(root + "/cert.pem", root + "/key.pem")
 while True:
     try:
-        post("user/add", name="root", password=password)
+        urllib.request.urlopen(url + "/health", timeout=20, context=context).read()
         break
     except OSError as error:
         if time.monotonic() > until:
             sys.exit(f"etcd does not answer: {{error}}")
         time.sleep(0.1)
-post("role/add", name="root")
-post("user/grant", user="root", role="root")
-post("enable")
 """
-"""Gives etcd its password as soon as most members are up: whoever writes there decides what Patroni runs."""
+"""Until most members of etcd are up."""
 
 
 @dataclass(frozen=True)
@@ -105,9 +112,13 @@ async def prepared(cluster: Cluster, settings: DatabaseSettings, parameters: Map
     """
     programs = await asyncio.gather(*(_programs_on(machine, settings.version) for machine in cluster.database))
     group = Group(cluster, settings.patroni or Patroni(), parameters, log, tuple(programs), secrets.token_urlsafe(24))
-    for machine, own in zip(cluster.database, programs, strict=True):
+    for machine in cluster.database:
         await execute(machine, "rm", "-rf", _root(machine))
         await execute(machine, "mkdir", "-p", "-m", "700", _root(machine))
+    identity = await _identity(cluster)
+    for machine, own in zip(cluster.database, programs, strict=True):
+        for name, text in identity.items():
+            await write_secret(machine, f"{_root(machine)}/{name}", text)
         await write_secret(machine, f"{_root(machine)}/password", group.password)
         await write_secret(machine, f"{_root(machine)}/patroni.yml", json.dumps(configuration(group, machine, own)))
     return group
@@ -131,16 +142,15 @@ async def with_members(group: Group) -> Group:
     return replace(group, members=members)
 
 
-async def guard(group: Group) -> None:
-    """Waits for etcd, and gives it its password.
+async def until_members_answer(group: Group) -> None:
+    """Waits for etcd.
 
     Raises:
         DatabaseFailed: its members do not come together.
     """
     first = group.cluster.database[0]
-    argv = ["python3", "-c", _GUARD, f"{in_url(first.address)}:{_CLIENT_PORT}"]
-    command = Command(argv, timeout_s=2 * _GUARD_TIMEOUT_S, stdin=group.password.encode(), pinned=False)
-    completed = await first.remote.execute(command)
+    argv = ["python3", "-c", _WAIT, f"https://{in_url(first.address)}:{_CLIENT_PORT}", _root(first)]
+    completed = await first.remote.execute(Command(argv, timeout_s=2 * _MEMBERS_TIMEOUT_S, pinned=False))
     if completed.exit_code != 0:
         raise DatabaseFailed(
             f"etcd did not start on {len(group.members)} machines: {completed.stderr.decode(errors='replace')[-400:]}",
@@ -184,21 +194,37 @@ async def _programs_on(machine: MachineHandle, version: str | None) -> Programs:
     if missing:
         raise DatabaseFailed(
             f"{' and '.join(missing)} {'are' if len(missing) > 1 else 'is'} not installed on {machine.name}",
-            hint="apt-get install patroni etcd-server on that machine",
+            hint="apt-get install patroni etcd-server openssl on that machine",
         )
     return await programs_on(machine, "", version)
 
 
+async def _identity(cluster: Cluster) -> Mapping[str, str]:
+    """What lets members know each other, by file name: whoever writes to etcd decides what Patroni runs."""
+    first, names = cluster.database[0], ",".join(f"IP:{machine.address}" for machine in cluster.database)
+    made = await execute(first, "sh", "-c", _MAKE_IDENTITY, "identity", _root(first), names)
+    certificate, begin, key = made.partition("-----BEGIN PRIVATE KEY-----")
+    return {"cert.pem": certificate, "key.pem": begin + key}
+
+
 async def _member(group: Group, machine: MachineHandle) -> Background:
     own, root = in_url(machine.address), _root(machine)
-    peers = [f"{one.name}=http://{in_url(one.address)}:{_PEER_PORT}" for one in group.cluster.database]
-    clients, peer = f"http://{own}:{_CLIENT_PORT}", f"http://{own}:{_PEER_PORT}"
+    peers = [f"{one.name}=https://{in_url(one.address)}:{_PEER_PORT}" for one in group.cluster.database]
+    clients, peer = f"https://{own}:{_CLIENT_PORT}", f"https://{own}:{_PEER_PORT}"
+    trusted = [
+        word
+        for of in ("", "peer-")
+        for word in (
+            *(f"--{of}client-cert-auth", f"--{of}trusted-ca-file", f"{root}/cert.pem"),
+            *(f"--{of}cert-file", f"{root}/cert.pem", f"--{of}key-file", f"{root}/key.pem"),
+        )
+    ]
     argv = [
         *("env", "-C", root, "etcd", "--name", machine.name, "--data-dir", f"{root}/etcd", "--log-level", "warn"),
         *("--listen-client-urls", clients, "--advertise-client-urls", clients),
         *("--listen-peer-urls", peer, "--initial-advertise-peer-urls", peer),
         *("--initial-cluster", ",".join(peers), "--initial-cluster-state", "new"),
-        *("--initial-cluster-token", group.cluster.key),
+        *("--initial-cluster-token", group.cluster.key, *trusted),
     ]
     return await machine.remote.start(argv, log=_log(group, machine, "etcd"))
 
@@ -216,10 +242,6 @@ def _log(group: Group, machine: MachineHandle, program: str) -> Path:
     return group.log.with_name(f"{group.log.stem}-{program}-{machine.name}{group.log.suffix}")
 
 
-def _each(cluster: Cluster, port: int) -> str:
-    return ",".join(f"{in_url(machine.address)}:{port}" for machine in cluster.database)
-
-
 def _root(machine: MachineHandle) -> str:
     return f"{machine.data_dir}/patroni"
 
@@ -227,7 +249,8 @@ def _root(machine: MachineHandle) -> str:
 def configuration(group: Group, machine: MachineHandle, programs: Programs) -> Mapping[str, object]:
     """What Patroni reads on a machine, whose JSON is YAML, too; pure."""
     login = {"username": USER, "password": group.password}
-    own, settings = in_url(machine.address), group.settings
+    own, settings, root = in_url(machine.address), group.settings, _root(machine)
+    certificate, key = f"{root}/cert.pem", f"{root}/key.pem"
     connections = max(_LEAST_CONNECTIONS, int(group.parameters["max_connections"]))
     return {
         "scope": "nephoscope",
@@ -236,11 +259,18 @@ def configuration(group: Group, machine: MachineHandle, programs: Programs) -> M
             "listen": f"{own}:{_API_PORT}",
             "connect_address": f"{own}:{_API_PORT}",
             "authentication": login,
+            "verify_client": "required",
+            "cafile": certificate,
+            "certfile": certificate,
+            "keyfile": key,
         },
+        "ctl": {"cacert": certificate, "certfile": certificate, "keyfile": key},
         "etcd3": {
-            "hosts": _each(group.cluster, _CLIENT_PORT).split(","),
-            "username": "root",
-            "password": group.password,
+            "hosts": [f"{in_url(one.address)}:{_CLIENT_PORT}" for one in group.cluster.database],
+            "protocol": "https",
+            "cacert": certificate,
+            "cert": certificate,
+            "key": key,
         },
         "bootstrap": {
             "dcs": {
@@ -259,9 +289,9 @@ def configuration(group: Group, machine: MachineHandle, programs: Programs) -> M
         "postgresql": {
             "listen": f"{own}:{PORT}",
             "connect_address": f"{own}:{PORT}",
-            "data_dir": f"{_root(machine)}/data",
+            "data_dir": f"{root}/data",
             "bin_dir": programs.folder,
-            "pgpass": f"{_root(machine)}/pgpass",
+            "pgpass": f"{root}/pgpass",
             "authentication": {"superuser": login, "replication": login, "rewind": login},
             "parameters": {"unix_socket_directories": ""},
             "pg_hba": access(group.cluster).splitlines(),
