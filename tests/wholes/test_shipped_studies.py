@@ -11,6 +11,8 @@ import pytest
 
 from nephoscope.analysis.equal_benchmarks import under_test
 from nephoscope.analysis.lookup import Lookup
+from nephoscope.analysis.published import BUNDLE
+from nephoscope.app.stages.verifying import verify_bundle
 from nephoscope.model.rows import TrialRow
 from nephoscope.report.figures.spec import unchecked
 from nephoscope.report.parts import Book, Figure, Table
@@ -37,6 +39,10 @@ def test_every_trial_is_valid_and_nothing_is_said_to_be_broken(whole: Whole) -> 
     assert {row.trial: row.reasons for row in finished if not row.counts} == {}
     assert "Traceback" not in whole.said
     assert "missing:" not in whole.said
+
+
+def test_its_answers_follow_from_the_measurements_that_it_publishes(whole: Whole) -> None:
+    assert verify_bundle(whole.report / BUNDLE).differences == []
 
 
 def test_both_pages_have_the_title_of_the_study(whole: Whole) -> None:
