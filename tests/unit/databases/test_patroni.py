@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from nephoscope.databases.postgres import patroni
-from nephoscope.databases.postgres.remote import Programs, are_complete
+from nephoscope.databases.postgres.remote import Programs, are_complete, role_of_standbys, standbys_password
 from nephoscope.machines.fake import Answer, FakeRemote
 from nephoscope.machines.remote import MachineHandle
 from nephoscope.model.errors import DatabaseFailed
@@ -62,13 +62,30 @@ def test_patroni_gets_the_settings_of_the_study_and_lets_in_the_machines_alone()
     assert len(rules) == 8  # four machines, for data and for replication
     assert all(rule.endswith(" scram-sha-256") for rule in rules)
     assert {rule.split()[3] for rule in rules} == {"10.0.0.1/32", "fd00::2/128", "10.0.0.3/32", "10.0.0.9/32"}
-    for login in (first["restapi"]["authentication"], *first["postgresql"]["authentication"].values()):
+    logins = first["postgresql"]["authentication"]
+    for login in (first["restapi"]["authentication"], logins["superuser"], logins["rewind"]):
         assert login == {"username": "nephoscope", "password": "the secret"}
     certified = {"cert.pem", "key.pem"}
     for part, names in (("restapi", ("cafile", "certfile", "keyfile")), ("ctl", ("cacert", "certfile", "keyfile")),
                         ("etcd3", ("cacert", "cert", "key"))):  # fmt: skip
         assert {Path(first[part][name]).name for name in names} == certified, part
     assert (first["restapi"]["verify_client"], first["etcd3"]["protocol"]) == ("required", "https")
+
+
+def test_a_standby_logs_in_as_nobody_who_may_run_programs() -> None:
+    """Before PostgreSQL 16 it sends its password to whoever has its primary's port and asks for it."""
+    of = read(group(Patroni(), max_connections="24"), 0)["postgresql"]
+    login = of["authentication"]["replication"]
+    assert login["username"] == "nephoscope_standby"
+    assert "the secret" not in login["password"]
+    rules = [rule.split()[1:3] for rule in of["pg_hba"]]
+    assert [database for database, user in rules if user == login["username"]] == ["replication"] * 4
+
+
+def test_what_a_standby_may_tell_and_what_a_log_may_hold_says_no_password() -> None:
+    statements = " ".join(role_of_standbys("the secret"))
+    assert "the secret" not in statements
+    assert standbys_password("the secret") not in statements
 
 
 def test_a_few_connections_stay_few_although_patroni_would_make_them_a_hundred() -> None:

@@ -432,6 +432,10 @@ class PostgresDatabase(
         endpoint = _elsewhere(cluster, started, here)
         version = await self._wait_until_up(cluster, endpoint, server, log)
         self._started[cluster.key] = endpoint, log
+        if started.standbys:
+            statements = postgres_remote.role_of_standbys(started.password)
+            # there is no standby yet that a commit could wait for
+            await self._sql(cluster, endpoint, *statements, settings={"synchronous_commit": "local"})
         started = await postgres_remote.add_standbys(cluster, started, options, log)
         self._running[cluster.key] = replace(server, processes=started.processes)
 

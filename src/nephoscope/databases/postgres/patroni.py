@@ -16,7 +16,7 @@ from pathlib import Path
 
 from nephoscope.databases.base import Server
 from nephoscope.databases.postgres.folder import METHOD, USER
-from nephoscope.databases.postgres.remote import PORT, Programs, access, programs_on
+from nephoscope.databases.postgres.remote import PORT, STANDBY, Programs, access, programs_on, standbys_password
 from nephoscope.databases.postgres.settings import FOR_STANDBYS
 from nephoscope.databases.programs import execute, write_secret
 from nephoscope.machines.loopback import in_url
@@ -234,7 +234,8 @@ async def _keeper(group: Group, machine: MachineHandle) -> Background:
     by_root = group.programs[group.cluster.database.index(machine)].by_root
     user = ("--map-user=65534", "--map-group=65534") if by_root else ("--map-current-user",)
     apart = ("unshare", "--user", *user, "--pid", "--fork", "--kill-child", "--mount-proc", "--")
-    argv = ["sh", "-c", _RUN, "patroni", *apart, "env", "-C", root, "patroni", f"{root}/patroni.yml"]
+    inside = ("env", "-C", root, f"PGREQUIREAUTH={METHOD}", "patroni", f"{root}/patroni.yml")
+    argv = ["sh", "-c", _RUN, "patroni", *apart, *inside]
     return await machine.remote.start(argv, log=_log(group, machine, "patroni"))
 
 
@@ -249,6 +250,7 @@ def _root(machine: MachineHandle) -> str:
 def configuration(group: Group, machine: MachineHandle, programs: Programs) -> Mapping[str, object]:
     """What Patroni reads on a machine, whose JSON is YAML, too; pure."""
     login = {"username": USER, "password": group.password}
+    standby = {"username": STANDBY, "password": standbys_password(group.password)}
     own, settings, root = in_url(machine.address), group.settings, _root(machine)
     certificate, key = f"{root}/cert.pem", f"{root}/key.pem"
     connections = max(_LEAST_CONNECTIONS, int(group.parameters["max_connections"]))
@@ -292,7 +294,7 @@ def configuration(group: Group, machine: MachineHandle, programs: Programs) -> M
             "data_dir": f"{root}/data",
             "bin_dir": programs.folder,
             "pgpass": f"{root}/pgpass",
-            "authentication": {"superuser": login, "replication": login, "rewind": login},
+            "authentication": {"superuser": login, "replication": standby, "rewind": login},
             "parameters": {"unix_socket_directories": ""},
             "pg_hba": access(group.cluster).splitlines(),
             "basebackup": [{"checkpoint": "fast"}],

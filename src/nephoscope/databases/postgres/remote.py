@@ -10,10 +10,13 @@ same standbys: what it wrote without them is in no log that they could still ask
 """
 
 import asyncio
+import base64
+import hashlib
+import hmac
 import ipaddress
 import secrets
 import signal
-from collections.abc import Awaitable, Callable, Collection, Mapping
+from collections.abc import Awaitable, Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 
@@ -29,9 +32,17 @@ from nephoscope.providers.base import Cluster
 
 PORT = 54329
 """Not 5432: the machine's own server must not be disturbed or measured."""
+STANDBY = "nephoscope_standby"
+"""Who copies a primary, and may do nothing else.
+
+A standby connects again whenever its primary is away, and before PostgreSQL 16 sends the password to whoever has taken
+the primary's port and asks for it. With that of the owner of the data one could run programs.
+"""
 STANDBYS_TIMEOUT_S = 120.0
 _COPY_TIMEOUT_S = 7200.0
 _LOOK_TIMEOUT_S = 30.0
+_ITERATIONS = 4096
+"""PostgreSQL's own number; more are of no use to a random password."""
 
 REPLICATION = (
     "SELECT coalesce(json_object_agg(application_name, state || ' ' || sync_state), '{}') FROM pg_stat_replication"
@@ -279,6 +290,28 @@ async def stop(processes: tuple[Background, ...] | list[Background], timeout_s: 
     return in_order
 
 
+def standbys_password(password: str) -> str:
+    """That of `STANDBY`, which does not tell the password of the data's owner; pure."""
+    return hmac.digest(password.encode(), STANDBY.encode(), "sha256").hex()
+
+
+def role_of_standbys(password: str) -> Sequence[str]:
+    """Makes `STANDBY`, given the password of the data's owner.
+
+    The statement may get into a log, so it has what the server would store of the standbys' password (RFC 5803).
+    """
+    salt = secrets.token_bytes(16)
+    salted = hashlib.pbkdf2_hmac("sha256", standbys_password(password).encode(), salt, _ITERATIONS)
+    stored = hashlib.sha256(hmac.digest(salted, b"Client Key", "sha256")).digest()
+    salt64, stored64, server64 = (
+        base64.b64encode(each).decode() for each in (salt, stored, hmac.digest(salted, b"Server Key", "sha256"))
+    )
+    return (
+        f"DO $$ BEGIN CREATE ROLE {STANDBY}; EXCEPTION WHEN duplicate_object THEN NULL; END $$",
+        f"ALTER ROLE {STANDBY} LOGIN REPLICATION PASSWORD 'SCRAM-SHA-256${_ITERATIONS}:{salt64}${stored64}:{server64}'",
+    )
+
+
 def _beside(log: Path, standby: MachineHandle) -> Path:
     return log.with_name(f"{log.stem}-{standby.name}{log.suffix}")
 
@@ -287,9 +320,9 @@ def access(cluster: Cluster) -> str:
     """pg_hba.conf: the machines of the cluster, by password, and nobody else."""
     addresses = dict.fromkeys(machine.address for machine in cluster.machines)
     lines = [
-        f"host {what} {USER} {ipaddress.ip_network(address)} {METHOD}"
+        f"host {what} {user} {ipaddress.ip_network(address)} {METHOD}"
         for address in addresses
-        for what in ("all", "replication")
+        for what, user in (("all", USER), ("replication", STANDBY))
     ]
     return "\n".join(lines) + "\n"
 
@@ -304,15 +337,15 @@ def _initdb(machine: MachineHandle, programs: Programs) -> list[str]:
 
 def _base_backup(machine: MachineHandle, programs: Programs, primary: MachineHandle) -> list[str]:
     return programs.as_user(
-        "pg_basebackup", "-h", primary.address, "-p", str(PORT), "-U", USER, "-D", f"{_root(machine)}/data", "-R",
+        "pg_basebackup", "-h", primary.address, "-p", str(PORT), "-U", STANDBY, "-D", f"{_root(machine)}/data", "-R",
         "-X", "stream", "-c", "fast",
     )  # fmt: skip
 
 
 async def _copied(cluster: Cluster, machine: MachineHandle, programs: Programs, primary: Started) -> None:
     """A data folder of a standby of this primary, unless it is there."""
-    copy = _base_backup(machine, programs, cluster.database[0])
-    await _prepared(machine, access(cluster), f"standby of {primary.generation}", copy, primary.password)
+    copy, password = _base_backup(machine, programs, cluster.database[0]), standbys_password(primary.password)
+    await _prepared(machine, access(cluster), f"standby of {primary.generation}", copy, password)
 
 
 async def _generation(cluster: Cluster) -> str:
@@ -348,7 +381,7 @@ async def _launched(machine: MachineHandle, programs: Programs, settings: Mappin
     }
     options = [part for name, value in {**settings, **own}.items() for part in ("-c", f"{name}={value}")]
     argv = programs.as_user("postgres", "-D", f"{_root(machine)}/data", *options)
-    return await machine.remote.start(argv, log=log)
+    return await machine.remote.start(["env", f"PGREQUIREAUTH={METHOD}", *argv], log=log)
 
 
 def data_of(machine: MachineHandle) -> str:
