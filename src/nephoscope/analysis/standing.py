@@ -16,7 +16,7 @@ from nephoscope.prices.catalogue.measured import LICENCE, METHOD, SOURCE, STRESS
 NEAREST = 3
 _USES, _METRIC = "stress-ng", "bogo_ops_per_s"
 _MEMORY_METRIC = "read-multi.bandwidth"
-_VERSION = re.compile(r"\d+\.\d+\.\d+")
+_VERSION = re.compile(r"(?<!\d)\d++\.\d++\.\d++")
 _ASK = f'`uses = "{_USES}"` with `parameters = {{ stressor = "{STRESSOR}", method = "{METHOD}" }}`'
 Versions = Mapping[str, Mapping[str, str]]
 

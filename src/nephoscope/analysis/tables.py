@@ -271,9 +271,12 @@ def _split(cell: str) -> list[str]:
     """The texts of which `_joined` made a cell."""
     if not cell:
         return []
+    if not _WHOLE.fullmatch(cell):
+        raise ValueError(f"{cell[:40]!r} ends within an escape")
     return [_ESCAPED.sub(r"\1", "" if one == r"\e" else one) for one in _BETWEEN.findall(f"{cell};")]
 
 
+_WHOLE = re.compile(r"(?:[^\\]++|\\.)*+")
 _BETWEEN = re.compile(r"((?:[^\\;]|\\.)*);")
 _ESCAPED = re.compile(r"\\(.)")
 

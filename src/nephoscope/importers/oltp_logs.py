@@ -26,11 +26,11 @@ _COCKROACH_TYPES = re.compile(r"_elapsed_+errors_+ops\(total\)_.*_(?P<kind>total
 _COCKROACH_TPCC = re.compile(r"_elapsed_+tpmC_+efc_.*")
 _ELAPSED = rf"(?:{INTEGER}h)?(?:{INTEGER}m)?(?:{DECIMAL}s)?"
 _COCKROACH_ROW = re.compile(
-    rf"\s*(?P<elapsed>{_ELAPSED})\s+(?P<errors>{INTEGER})\s+(?P<ops>{INTEGER})\s+(?P<rate>{DECIMAL})\s+(?P<avg>{DECIMAL})"
+    rf"\s*+(?P<elapsed>{_ELAPSED})\s+(?P<errors>{INTEGER})\s+(?P<ops>{INTEGER})\s+(?P<rate>{DECIMAL})\s+(?P<avg>{DECIMAL})"
     rf"\s+(?P<p50>{DECIMAL})\s+(?P<p95>{DECIMAL})\s+(?P<p99>{DECIMAL})\s+(?P<max>{DECIMAL})(?:\s+(?P<name>\S+))?\s*"
 )
 _COCKROACH_TPMC = re.compile(
-    rf"\s*{_ELAPSED}\s+(?P<tpmc>{DECIMAL})\s+(?P<efc>{DECIMAL})%\s+(?P<avg>{DECIMAL})\s+(?P<p50>{DECIMAL})"
+    rf"\s*+{_ELAPSED}\s+(?P<tpmc>{DECIMAL})\s+(?P<efc>{DECIMAL})%\s+(?P<avg>{DECIMAL})\s+(?P<p50>{DECIMAL})"
     rf"\s+(?P<p90>{DECIMAL})\s+(?P<p95>{DECIMAL})\s+(?P<p99>{DECIMAL})\s+(?P<max>{DECIMAL})\s*"
 )
 
@@ -167,7 +167,7 @@ def parse_go_tpc(text: str) -> list[Parsed]:
     values = [Value(metric=tpmc, value=float(end["tpmc"]))]
     errors = done = 0
     for row in filter(None, (_GO_TPC_ROW.fullmatch(line.strip()) for line in lines)):
-        fields = dict(re.findall(rf"([\w.]+)(?:\(\w+\))?: ({DECIMAL})(?:,|$)", row["values"]))
+        fields = dict(re.findall(rf"(?<![\w.])([\w.]++)(?:\(\w+\))?: ({DECIMAL})(?:,|$)", row["values"]))
         if "Count" not in fields:
             raise OutputUnreadable(f"go-tpc log: the summary of {row['name']} has no count")
         if row["name"].endswith("_ERR"):
@@ -243,7 +243,7 @@ def parse_hammerdb(text: str) -> list[Parsed]:
 
 
 _YCSB_NUMBER = r"[0-9]{1,15}(?:\.[0-9]{1,20})?(?:E[0-9]{1,2})?"
-_YCSB_ROW = re.compile(rf"\[(?P<of>[A-Z-]+)\], *(?P<what>[^,]+), *(?P<value>{_YCSB_NUMBER})")
+_YCSB_ROW = re.compile(rf"\[(?P<of>[A-Z-]+)\], *+(?P<what>[^,]++), *(?P<value>{_YCSB_NUMBER})")
 _YCSB_LATENCY = re.compile(
     r"(?P<word>Average|Min|Max|(?P<percent>50|95|99|99\.9)thPercentile)Latency\((?P<unit>us|ms)\)"
 )

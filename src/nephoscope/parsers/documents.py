@@ -89,9 +89,9 @@ def json_documents(text: str, what: str, *, join: Join | None = None) -> Documen
     while start := (values and _NEXT.match(rest, at)) or _START.search(rest, at):
         begin = start.start(1)
         value, end, noise = _decoded(decoder, rest, begin, what, may_fail=failures < _MAX_FAILED_STARTS)
-        if end is None:  # a line of a log that begins with a bracket
+        if value is None:  # a line of a log that begins with a bracket
             failures += 1
-            end = len(rest) if (line_end := rest.find("\n", begin)) < 0 else line_end
+            end = len(rest) if (line_end := rest.find("\n", end)) < 0 else line_end
             around.append(rest[at:end])
         else:
             around += [rest[at:begin], *noise]
@@ -144,8 +144,8 @@ def require_no_error(around: Iterable[str], what: str) -> None:
 
 def _decoded(
     decoder: json.JSONDecoder, text: str, begin: int, what: str, *, may_fail: bool
-) -> tuple[Any, int | None, list[str]]:
-    """What begins at `begin`, where it ends (None: it is no document), and lines of another stream inside it.
+) -> tuple[Any, int, list[str]]:
+    """What begins at `begin` (None: no document), where it ends, and lines of another stream inside it.
 
     The end counts from `begin` in the text without those lines.
     """
@@ -155,13 +155,13 @@ def _decoded(
         first = error
     else:
         holds_objects = isinstance(value, dict) or (value and all(isinstance(item, dict) for item in value))
-        return value, end if holds_objects else None, []
+        return value if holds_objects else None, end, []
     quiet = _NOISE.sub("", text[begin:])
     try:
         value, end = decoder.raw_decode(quiet)
     except (ValueError, RecursionError):
         if may_fail and not re.match(r"\{|\[\s*[{\[]", text[begin : begin + 1000]):
-            return None, None, []
+            return None, begin, []
         raise OutputUnreadable(f"{what}: damaged JSON: {first}") from first
     return value, begin + end, _NOISE.findall(text[begin:])
 

@@ -61,14 +61,14 @@ _MARKS: Mapping[str, str] = MappingProxyType(
         "stress-ng": r"^stress-ng: ",
         "coremark": r"^CoreMark Size|^CoreMark 1\.0 :|performance run parameters for coremark",
         "sockperf": r"^sockperf(?::|\[)",
-        "netperf": r"(?:TEST|Test) (?:from \S+ .*AF_INET|to \S+$)|^THROUGHPUT=|^Interim result:"
+        "netperf": r"(?:TEST|Test) (?:from \S+ (?:(?!TEST |Test ).)*AF_INET|to \S+$)|^THROUGHPUT=|^Interim result:"
         r"|^[0-9.]+,10\^[369]bits/s",
         "ping": r"^(?:PING6?[ (]|--- \S+ ping statistics ---)",
         "iperf2-server": r"^Server listening on (?:TCP|UDP) port",
         "iperf2": r"^Client connecting to",
         "iperf2-csv": r"^[0-9]{14}(?:\.[0-9]+)?(?:[+-][0-9]{4})?,[0-9a-f.:]+,[0-9]+,",
         "sysbench-oltp": r"^(?:SQL|OLTP test) statistics:",
-        "sysbench-fileio": r"^Extra file open flags: (?:.*\n)*?Doing ",
+        "sysbench-fileio": r"^Extra file open flags: (?:.*\n(?!Extra file))*?Doing ",
         "sysbench-fileio-prepare": r"^(?:No bytes written\.|[0-9]+ bytes written in )",
         "dmidecode": r"^# dmidecode |^Handle 0x[0-9A-F]{4}, DMI type",
         "cpuinfo": r"^processor\t+: [0-9]+$",

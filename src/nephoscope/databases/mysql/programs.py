@@ -24,7 +24,7 @@ for name in mariadbd mysqld; do
 done
 exit 0
 """
-_VERSION = re.compile(r"(\d+)\.(\d+)\.(\d+)")
+_VERSION = re.compile(r"(?<!\d)(\d++)\.(\d++)\.(\d++)")
 
 
 @dataclass(frozen=True)

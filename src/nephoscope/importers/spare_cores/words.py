@@ -56,7 +56,7 @@ UNKNOWN_OF_POSTGRES = [
     "prices are of the database's machine alone: without its disk (pd-ssd or Hyperdisk) and the load machine",
 ]
 _UP = Direction.HIGHER
-_VERSION = re.compile(r"[0-9]+(?:\.[0-9]+)+")
+_VERSION = re.compile(r"(?<![0-9])[0-9]++(?:\.[0-9]++)++")
 """Of a task; for Redis, a name stands before it, and build and allocator behind it."""
 _CORES_METRICS = [
     Metric.higher("bogo_ops_per_s", "1/s", "Bogo operations, a worker on every CPU", headline=True, per_cpu=True),
