@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 from hdrh.histogram import HdrHistogram
 
-from bench import aerospike_client
+from bench import aerospike_client, mysql_client
 from bench.harness import contenders, key_value, measure, results, solo, writers
 from bench.harness.bars import Verdict
 from bench.harness.contenders import Done, Setting
@@ -220,3 +220,24 @@ def test_a_program_beside_the_comparison_counts_as_loss() -> None:
 def test_quick_is_one_short_round() -> None:
     chosen = arguments(["--quick"])
     assert (chosen.rounds, chosen.seconds, chosen.warehouses) == (1, 3.0, 1)
+
+
+def test_the_bars_of_mysql_are_of_cost_of_throughput_and_of_loading() -> None:
+    names = [mysql_client.POINTS, mysql_client.NULL, mysql_client.SYSBENCH, mysql_client.LOADING]
+    rounds = {name: [done(1.0)] for name in (*names, mysql_client.CHATTY)}
+    rounds[mysql_client.LOAD_DATA] = [done(0.0, 2_000)]
+    rounds[mysql_client.SYSBENCH_TPCC] = [done(3.0, 1_001)]
+    bars = {bar.what: bar.verdict for bar in mysql_client.bars_of(rounds)}
+    assert len(bars) == 6
+    assert {what for what, verdict in bars.items() if verdict is not Verdict.MET} == {
+        "throughput of nephoscope-load tpcc chatty / sysbench-tpcc",
+        "time of nephoscope-load tpcc load / LOAD DATA of the same rows",
+    }
+
+
+def test_a_load_counts_its_rows() -> None:
+    """Done once, it would be 0 transactions a second."""
+    said = (
+        '{"event": "progress"}\n{"event": "finished", "tables": [{"rows": 3, "bytes": 9}, {"rows": 4, "bytes": 9}]}\n'
+    )
+    assert mysql_client.rows_of(said) == 7
