@@ -2,10 +2,12 @@
 
 import os
 import shutil
+from pathlib import Path
 
 import pytest
 
 from nephoscope.app.wiring import load_program
+from nephoscope.databases.mysql.galera import LIBRARIES
 from nephoscope.databases.postgres.binaries import embedded_folder
 
 
@@ -14,6 +16,8 @@ def _missing(what: str) -> bool:
         return shutil.which(load_program()) is None
     if what == "postgres":
         return embedded_folder() is None or _missing("nephoscope-load")  # which asks it
+    if what == "galera":
+        return not any(Path(library).exists() for library in LIBRARIES)
     return shutil.which(what) is None
 
 

@@ -59,17 +59,17 @@ def counters_of_valkey(info: str) -> dict[str, float]:
 
 def together(many: Sequence[Upkeep]) -> Upkeep:
     """Of several servers: sums, of free space the least, and what is wrong with any."""
-    log, debt = ([getattr(one, name) for one in many] for name in ("log_bytes", "debt_bytes"))
+    summed = ("log_bytes", "debt_bytes", "cache_hits", "cache_misses")
+    values = {name: [getattr(one, name) for one in many] for name in summed}
     free, assured = (
         [said for one in many if (said := getattr(one, name)) is not None] for name in ("free_bytes", "assured_bytes")
     )
     return Upkeep(
         free_bytes=min(free, default=None),
         assured_bytes=min(assured, default=None) if len(assured) == len(many) else None,
-        log_bytes=None if None in log else sum(log),
         rewritten_bytes=tuple(length for one in many for length in one.rewritten_bytes),
-        debt_bytes=None if None in debt else sum(debt),
         trouble="; ".join(dict.fromkeys(one.trouble for one in many if one.trouble)),
+        **{name: None if None in said else sum(said) for name, said in values.items()},
     )
 
 

@@ -328,8 +328,11 @@ def _open(lookup: Lookup, rows: Sequence[FamilyComparison]) -> Draft:
     )
 
 
-ONE_WRITER = frozenset({"postgres", "mariadb", "mysql"})
-"""Databases in which one machine takes all writes and the others hold replicas."""
+COPIES = {
+    "postgres": " One machine takes all writes; the others hold replicas.",
+    "mariadb": " Each machine has all data, and makes every write.",
+}
+"""Databases whose machines share no data out, and what more of them are for."""
 _ENDINGS_GROWTH = {
     "linear": ": growth is linear.",
     "sub-linear": ": it grows, but less than linearly.",
@@ -353,7 +356,7 @@ def _growth_sentence(lookup: Lookup, row: GrowthRow) -> Draft:
     if row.low is not None and row.high is not None and row.coverage is not None:
         numbers |= {"low": row.low, "high": row.high, "coverage": 100 * row.coverage}
         interval = "{coverage:coverage} interval {low:signed} to {high:signed}"
-    copies = " One machine takes all writes; the others hold replicas." if _keeps_copies(row) else ""
+    copies = COPIES.get(row.system, "") if row.growth in {"none", "sub-linear", "not decided"} else ""
     return answer(
         f"{{benchmark_name}}, {{group}}: {{title}} is {enumeration(parts)} machines, which grows as the number of "
         f"machines to the power of {{exponent:signed}} ({interval}){_ENDINGS_GROWTH[row.growth]}{copies}",
@@ -363,7 +366,3 @@ def _growth_sentence(lookup: Lookup, row: GrowthRow) -> Draft:
         group=row.group,
         title=lookup.title(row.benchmark, row.metric),
     )
-
-
-def _keeps_copies(row: GrowthRow) -> bool:
-    return row.system in ONE_WRITER and row.growth in {"none", "sub-linear", "not decided"}

@@ -47,7 +47,10 @@ _TWO_SERVERS = (
     "a third: use 1 machine, or 3 or more"
 )
 _SPEAKS_MYSQL = "this is the address of a server with MySQL's protocol"
-_ONE_SERVER = "nephoscope starts one server of {}: use 1 machine"
+_ONE_MYSQL = "nephoscope starts one server of mysql: use 1 machine"
+_TWO_OF_GALERA = (
+    "of two servers of Galera, both stop where one fails, as neither knows who is left: use 1 machine, or 3 or more"
+)
 _NO_SETTINGS = (
     "nephoscope changes no setting of a server of yours, and sessions of the load have their own: set it on the server "
     "and remove it here"
@@ -179,12 +182,14 @@ def _isolation_of_cockroachdb(path: Path, label: str, isolation: Any, database: 
 
 
 def _number_of_servers(path: Path, system: str, machine: Any, database: Mapping[str, Any]) -> Iterator[Problem]:
-    """Each machine has one server: masters of Valkey with their replicas must fill them; CockroachDB cannot use two."""
+    """Each machine has one server: masters of Valkey with their replicas must fill them; some cannot use two."""
     count = _count(machine)
     if not isinstance(count, int):
         return
-    if system in MYSQL and count > 1:
-        yield Problem((*path, "database_machine", "count"), _ONE_SERVER.format(system))
+    if system == "mysql" and count > 1:
+        yield Problem((*path, "database_machine", "count"), _ONE_MYSQL)
+    if system == "mariadb" and count == 2:
+        yield Problem((*path, "database_machine", "count"), _TWO_OF_GALERA)
     if system == _COCKROACHDB and count == 2:
         yield Problem((*path, "database_machine", "count"), _TWO_SERVERS)
     replicas = database.get("replicas", 0)

@@ -13,6 +13,8 @@ _NAMES: Mapping[str, re.Pattern[str]] = {
     **dict.fromkeys(MYSQL, re.compile(r"[a-z][a-z0-9_]*")),
     "cockroachdb": re.compile(r"[a-z][a-z0-9_.]*"),
 }
+_OF_GALERA = "certify_nonpk|retry_autocommit|slave_threads|sync_wait|trx_fragment_(size|unit)"
+"""Of its settings, those that tune it."""
 _REFUSED: Mapping[str, re.Pattern[str]] = {
     "postgres": re.compile(
         r".*_command|archive_library|listen_addresses|jit_provider|(dynamic_library|extension_control)_path|.*_director(y|ies)"
@@ -27,8 +29,9 @@ _REFUSED: Mapping[str, re.Pattern[str]] = {
         MYSQL,
         re.compile(
             r".*(dir|dirs|director(y|ies)|path|file|filename|basename|command|script|home|socket|port)|bind_address|user|chroot"
-            r"|(init|plugin|early_plugin|wsrep|skip|loose|enable|disable|maximum|log_error|general_log|slow_query_log"
+            r"|(init|plugin|early_plugin|skip|loose|enable|disable|maximum|log_error|general_log|slow_query_log"
             r"|ssl|tls|admin|report|replicate|master|relay|debug|secure|server_audit|feedback|mysqlx|core|gdb)_?.*"
+            rf"|wsrep(?!_({_OF_GALERA})$).*"
             r"|.*(keyring|key_management|notify).*|local_infile|bootstrap|daemonize|console|external_locking|des_key.*",
         ),
     ),

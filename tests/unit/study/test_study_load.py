@@ -601,8 +601,15 @@ def test_what_mariadb_is_not_driven_with_is_refused() -> None:
             text.replace('"tpcc"', f'"tpcc", parameters = {{ profile = "{profile}" }}'), "s.toml", BENCHMARKS
         )
     two = driven.replace('name = "a"\n', 'name = "a"\ndatabase_machine = { count = 2 }\n')
-    with pytest.raises(StudyError, match="nephoscope starts one server of mariadb: use 1 machine"):
+    with pytest.raises(StudyError, match="of two servers of Galera, both stop where one fails"):
         load_study(two, "s.toml", BENCHMARKS)
+    machine = '{ emulated = { name = "n", vcpus = 1, memory_gib = 1, disk_gib = 1 } }'
+    several = machine.replace("{", "{ count = 3,", 1)
+    apart = f'provider = "emulated"\nload_machine = {machine}\ndatabase_machine = {several}\n'
+    three = driven.replace('name = "a"\n', f'name = "a"\n{apart}')
+    assert load_study(three, "s.toml", BENCHMARKS)
+    with pytest.raises(StudyError, match="nephoscope starts one server of mysql: use 1 machine"):
+        load_study(three.replace('"mariadb"', '"mysql"'), "s.toml", BENCHMARKS)
 
 
 def test_two_servers_of_cockroachdb_are_refused_because_they_would_wait_for_a_third() -> None:

@@ -1,14 +1,16 @@
 """MariaDB or MySQL: nephoscope's own server on the database machine, or the user's by its DSN.
 
+On several database machines MariaDB's servers are a cluster of Galera, and the load's connections are spread over them.
 Nephoscope's own server lives in `<data folder>/mariadb` (or `mysql`), is started for each trial with the machine's CPU
 affinity, keeps full durability, and is stopped after the trial. Loaded data sets are kept as copies of the stopped
 server's files; every trial gets a copy of its set, so that each starts from the same state. On a user's own server a
 data set is a database, and a trial's copy another one, made by INSERT … SELECT.
 """
 
+import asyncio
 import secrets
 import signal
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from urllib.parse import urlsplit, urlunsplit
@@ -35,13 +37,14 @@ from nephoscope.databases.base import (
     HasFootprint,
     HasLoadedBytes,
     HasPrograms,
+    HasReplication,
     HasServer,
     HasSettings,
     HasUpkeep,
     Upkeep,
 )
 from nephoscope.databases.made import DATA_SET
-from nephoscope.databases.mysql import counters, users
+from nephoscope.databases.mysql import counters, galera, users
 from nephoscope.databases.mysql.folder import DataFolder
 from nephoscope.databases.mysql.programs import NAMES, Product, programs_on, server_of_this_machine
 from nephoscope.databases.mysql.settings import (
@@ -70,6 +73,7 @@ STOP_TIMEOUT_S = 600.0
 _USER = "nephoscope"
 _PASSWORD_VARIABLE = "MYSQL_PWD"  # noqa: S105 - the name of a variable
 _SPARE_CONNECTIONS = 20
+_LOOK_EVERY_S = 0.1
 _FILES_BYTES = 256 * MIB
 """Of a server without data: its log, system tables, undo and temporary tables, as its defaults size them."""
 _ITSELF = "SELECT VERSION(), @@version_comment"
@@ -98,6 +102,7 @@ class MysqlDatabase(
     HasUpkeep,
     HasPrograms,
     HasCounters,
+    HasReplication,
     HasFootprint,
     HasLoadedBytes,
     HasServer,
@@ -112,7 +117,8 @@ class MysqlDatabase(
         self._product: Product = product
         self._environment = environment
         self._load_program = load_program
-        self._running: dict[str, _Server] = {}
+        self._running: dict[str, list[_Server]] = {}
+        """By cluster: a server of each database machine, in their order."""
         self._given: dict[str, Mapping[str, str]] = {}
         """By cluster: the settings that its study names."""
         self._copies: dict[str, Endpoint] = {}
@@ -125,39 +131,21 @@ class MysqlDatabase(
         self._given[cluster.key] = settings.settings
         if settings.dsn is not None:
             return await self._reach_users_server(cluster, settings)
-        if len(cluster.database) > 1:
+        if 1 < len(cluster.database) < galera.LEAST or (len(cluster.database) > 1 and self._product == "mysql"):
             raise InputError(
-                f"configuration {cluster.key} has {len(cluster.database)} database machines, but nephoscope starts "
-                f"{NAMES[self._product]} on one",
-                hint="set `count = 1` of `database_machine`",
+                f"configuration {cluster.key} has {len(cluster.database)} database machines, on which nephoscope "
+                f"starts no {NAMES[self._product]}",
+                hint=f"set `count = 1` of `database_machine`; MariaDB is a cluster of Galera on {galera.LEAST} or more",
             )
         require_settings(self.name, settings.settings)
-        machine = cluster.database[0]
-        programs = await programs_on(machine, self._product)
-        await require_known(machine, programs, settings.settings)
-        port = free_port(machine.address) if isinstance(machine.remote, LocalRemote) else PORT
-        folder = DataFolder(machine, programs, settings.settings)
-        await folder.use_new()
+        members = await galera.members(cluster) if len(cluster.database) > 1 else ()
         password = secrets.token_urlsafe(24)
-        users_file = f"{folder.root}/users.sql"
-        await write_secret(machine, users_file, _USERS.format(user=_USER, password=password))
-        forced = {
-            "datadir": folder.data,
-            "socket": "socket",  # in the data folder: no path is too long
-            "port": str(port),
-            "bind_address": machine.address,
-            "init_file": users_file,
-            "skip_name_resolve": "ON",
-            "local_infile": "ON",
-            "loose_mysqlx": "OFF",  # another port, of MySQL alone
-            "max_connections": str(settings.connections + _SPARE_CONNECTIONS),
-        }
-        options = {**DEFAULT_SETTINGS, **settings.settings, **forced}
-        argv = [programs.server, "--no-defaults", *(f"--{name}={value}" for name, value in options.items())]
-        dsn = f"mysql://{_USER}@{in_url(machine.address)}:{port}/mysql"
-        endpoint = Endpoint(dsn, {_PASSWORD_VARIABLE: password}, "", "system")
-        server = _Server(folder, tuple(programs.as_user(*argv)), endpoint, settings.version, log, None)
-        return await self._launch(cluster, server)
+        numbers = range(len(cluster.database))
+        servers = [await self._prepared(cluster, settings, log, password, members, number) for number in numbers]
+        if len({server.folder.programs.version for server in servers}) > 1:
+            found = ", ".join(f"{one.folder.machine.name} {one.folder.programs.version}" for one in servers)
+            raise DatabaseFailed(f"{NAMES[self._product]} differs between the machines: {found}")
+        return await self._launch(cluster, servers)
 
     @override
     def server_here(self, settings: DatabaseSettings) -> str:
@@ -173,10 +161,12 @@ class MysqlDatabase(
         copied_on = self._copies.pop(cluster.key, None)
         if copied_on is not None:
             await self._rows(cluster, copied_on, users.drop(users.copy_name(cluster)), timeout_s=COPY_TIMEOUT_S)
-        server = self._running.pop(cluster.key, None)
-        if server is None or server.process is None:
-            return
-        if await server.process.stop(signal=signal.SIGTERM, timeout_s=STOP_TIMEOUT_S) is None:
+        in_order = True
+        for server in reversed(self._running.pop(cluster.key, [])):
+            if server.process is not None:
+                ended = await server.process.stop(signal=signal.SIGTERM, timeout_s=STOP_TIMEOUT_S)
+                in_order = in_order and ended is not None
+        if not in_order:
             raise DatabaseFailed(
                 f"{NAMES[self._product]} did not stop within {STOP_TIMEOUT_S:.0f} s and was killed",
                 hint="the disk may be far too slow for innodb_buffer_pool_size; its log is next to the raw output",
@@ -186,8 +176,10 @@ class MysqlDatabase(
 
     @override
     def disk_bytes(self, settings: DatabaseSettings, data_bytes: int, machines: int) -> int:
-        """The files of three servers besides: new, with a data set, and at work."""
-        return data_bytes if settings.dsn is not None else data_bytes + 3 * _FILES_BYTES
+        """The files of three servers besides: new, with a data set, and at work; and what Galera keeps."""
+        if settings.dsn is not None:
+            return data_bytes
+        return data_bytes + 3 * _FILES_BYTES + (galera.CACHE_BYTES if machines > 1 else 0)
 
     # HasFixtures
 
@@ -195,11 +187,13 @@ class MysqlDatabase(
     async def has_fixture(self, cluster: Cluster, endpoint: Endpoint, fixture: str) -> bool:
         if endpoint.origin == "user":
             return bool(await self._rows(cluster, endpoint, users.sealed(fixture)))
-        return await self._running[cluster.key].folder.has(fixture)
+        return all([await server.folder.has(fixture) for server in self._running[cluster.key]])
 
     @override
     async def create_fixture(self, cluster: Cluster, endpoint: Endpoint, fixture: str) -> Endpoint:
         recorded = users.record(fixture, users.LOADING) if endpoint.origin == "user" else []
+        for server in self._running.get(cluster.key, ()):
+            await server.folder.forget(fixture)
         await self._rows(cluster, endpoint, users.drop(fixture), users.create(fixture), *recorded)
         return _with_database(endpoint, fixture)
 
@@ -209,11 +203,14 @@ class MysqlDatabase(
         if endpoint.origin == "user":
             await self._rows(cluster, endpoint, *users.record(fixture, DATA_SET))
             return
-        await self._rows(cluster, endpoint, "SET GLOBAL innodb_fast_shutdown = 0")
-        server = self._running[cluster.key]
+        servers = self._running[cluster.key]
+        if len(servers) > 1:
+            await self._until_whole(cluster)
+        for server in servers:
+            await self._rows(cluster, server.endpoint, "SET GLOBAL innodb_fast_shutdown = 0")
         await self.stop(cluster)
-        await server.folder.keep(fixture)
-        await self._launch(cluster, server)
+        await asyncio.gather(*(server.folder.keep(fixture) for server in servers))
+        await self._launch(cluster, servers)
 
     @override
     async def clone_fixture(self, cluster: Cluster, endpoint: Endpoint, fixture: str) -> Endpoint:
@@ -225,10 +222,10 @@ class MysqlDatabase(
             statements = users.copying(fixture, copy, [name for (name,) in tables])
             await self._rows(cluster, endpoint, *statements, timeout_s=COPY_TIMEOUT_S)
             return _with_database(endpoint, copy)
-        server = self._running[cluster.key]
+        servers = self._running[cluster.key]
         await self.stop(cluster)
-        await server.folder.use(fixture)
-        return _with_database(await self._launch(cluster, server), fixture)
+        await asyncio.gather(*(server.folder.use(fixture) for server in servers))
+        return _with_database(await self._launch(cluster, servers), fixture)
 
     # HasLoadedBytes
 
@@ -237,18 +234,41 @@ class MysqlDatabase(
         ((size_bytes,),) = typed(tuple[tuple[Count]], await self._rows(cluster, endpoint, users.size(fixture)))
         return size_bytes
 
+    # HasReplication
+
+    @override
+    async def replication(self, cluster: Cluster) -> dict[str, str]:
+        """Each server of a cluster that we started, as it sees itself."""
+        servers = self._running.get(cluster.key, ())
+        if len(servers) < galera.LEAST:
+            return {}
+        return {f"server {server.folder.machine.name}": await self._said(cluster, server) for server in servers}
+
     # HasSettings
 
     @override
     async def settings(self, cluster: Cluster, endpoint: Endpoint) -> dict[str, str]:
-        """Those of `STORED`, and those that the study names."""
-        answer = await self._answer(cluster, endpoint, statement(self._given.get(cluster.key, {})))
+        """Those of `STORED` and those that the study names; of a cluster also in what its servers differ."""
+        question = statement(self._given.get(cluster.key, {}))
+        answer = await self._answer(cluster, endpoint, question)
+        found = stored_settings(answer.rows)
         encryption = answer.encryption if endpoint.origin == "user" else {}
-        return {**stored_settings(answer.rows), **encryption}
+        for server in self._running.get(cluster.key, ())[1:]:
+            other = stored_settings(await self._rows(cluster, server.endpoint, question))
+            differing = sorted(other.items() - found.items())
+            found |= {f"{name} of {server.folder.machine.name}": value for name, value in differing}
+        return {**found, **encryption, **await self.replication(cluster)}
 
     @override
     async def identity(self, cluster: Cluster, endpoint: Endpoint) -> dict[str, str]:
-        """Its start in seconds since 1970, by its own clock."""
+        """Its start in seconds since 1970, by its own clock; of each server of a cluster."""
+        found = await self._identity_of(cluster, endpoint)
+        for server in self._running.get(cluster.key, ())[1:]:
+            other = await self._identity_of(cluster, server.endpoint)
+            found |= {f"{name} of {server.folder.machine.name}": value for name, value in other.items()}
+        return found
+
+    async def _identity_of(self, cluster: Cluster, endpoint: Endpoint) -> dict[str, str]:
         question = _IDENTITY.format(schema=_STATUS_IN[self._product])
         said = typed(tuple[tuple[str, str, str]], await self._rows(cluster, endpoint, question))
         found = dict(zip(("started", "version", "role"), said[0], strict=True))
@@ -263,39 +283,129 @@ class MysqlDatabase(
     async def upkeep(self, cluster: Cluster, endpoint: Endpoint) -> Upkeep:
         """The disk of a user's server is not looked at."""
         free = await upkeep.free_bytes(cluster) if endpoint.origin != "user" else None
-        return counters.upkeep(await self._rows(cluster, endpoint, counters.STATEMENT), free)
+        return upkeep.together([counters.upkeep(rows, free) for rows in await self._counted(cluster, endpoint)])
 
     # HasCounters
 
     @override
     async def counters(self, cluster: Cluster, endpoint: Endpoint) -> Mapping[str, float]:
-        return counters.costs(await self._rows(cluster, endpoint, counters.STATEMENT))
+        found = [counters.costs(rows) for rows in await self._counted(cluster, endpoint)]
+        return {name: sum(one[name] for one in found) for name in found[0]}
+
+    async def _counted(self, cluster: Cluster, endpoint: Endpoint) -> list[Rows]:
+        """By each server of ours, or by the user's."""
+        asked = [server.endpoint for server in self._running.get(cluster.key, ())] or [endpoint]
+        return [await self._rows(cluster, one, counters.STATEMENT) for one in asked]
 
     # how
 
-    async def _launch(self, cluster: Cluster, server: "_Server") -> Endpoint:
-        """Starts it on the files that are there, and waits until it answers."""
-        number = f"-{server.starts}" if server.starts else ""
-        log = server.log.with_name(f"{server.log.stem}{number}{server.log.suffix}")
-        process = await server.folder.machine.remote.start(server.argv, log=log)
-        self._running[cluster.key] = server = replace(server, process=process, starts=server.starts + 1)
+    async def _prepared(
+        self,
+        cluster: Cluster,
+        settings: DatabaseSettings,
+        log: Path,
+        password: str,
+        members: Sequence[galera.Member],
+        number: int,
+    ) -> "_Server":
+        """A server with a new data folder, which is not started."""
+        machine = cluster.database[number]
+        programs = await programs_on(machine, self._product)
+        await require_known(machine, programs, settings.settings)
+        port = free_port(machine.address) if isinstance(machine.remote, LocalRemote) else PORT
+        folder = DataFolder(machine, programs, settings.settings, len(cluster.database))
+        await folder.use_new()
+        users_file = f"{folder.root}/users.sql"
+        alone = galera.ON_EACH_SERVER if members else ""
+        await write_secret(machine, users_file, alone + _USERS.format(user=_USER, password=password))
+        address = f"{in_url(machine.address)}:{port}"
+        forced = {
+            "datadir": folder.data,
+            "socket": "socket",  # in the data folder: no path is too long
+            "port": str(port),
+            "bind_address": machine.address,
+            "init_file": users_file,
+            "skip_name_resolve": "ON",
+            "local_infile": "ON",
+            "loose_mysqlx": "OFF",  # another port, of MySQL alone
+            "max_connections": str(settings.connections + _SPARE_CONNECTIONS),
+            **(galera.options(members, members[number], address) if members else {}),
+        }
+        options = {**DEFAULT_SETTINGS, **(galera.BY_DEFAULT if members else {}), **settings.settings, **forced}
+        argv = [programs.server, "--no-defaults", *(f"--{name}={value}" for name, value in options.items())]
+        # A login over TLS, which comes first, lets MySQL know the password's hash: those without TLS need that.
+        endpoint = Endpoint(f"mysql://{_USER}@{address}/mysql", {_PASSWORD_VARIABLE: password}, "", "system")
+        beside = log.with_name(f"{log.stem}-{machine.name}{log.suffix}") if members else log
+        return _Server(folder, tuple(programs.as_user(*argv)), address, endpoint, settings.version, beside, None)
+
+    async def _launch(self, cluster: Cluster, servers: Sequence["_Server"]) -> Endpoint:
+        """Starts them on the files that are there, one after the other, and waits until they answer."""
+        self._running[cluster.key] = running = list(servers)
+        for number in range(len(running)):
+            if number:
+                joined = await self._seen(cluster, running[0])
+                await galera.write_state(running[number].folder.machine, running[number].folder.data, joined)
+            await self._launch_one(cluster, number)
+        if len(running) > 1:
+            await self._until_whole(cluster)
+        first = running[0].endpoint
+        hosts = ",".join(server.address for server in running)
+        return replace(first, dsn=first.dsn.replace(running[0].address, hosts))
+
+    async def _launch_one(self, cluster: Cluster, number: int) -> None:
+        running = self._running[cluster.key]
+        server = running[number]
+        again = f"-{server.starts}" if server.starts else ""
+        log = server.log.with_name(f"{server.log.stem}{again}{server.log.suffix}")
+        begins = [galera.BEGINS] if len(running) > 1 and not number else []
+        process = await server.folder.machine.remote.start([*server.argv, *begins], log=log)
+        running[number] = server = replace(server, process=process, starts=server.starts + 1)
         said, comment = await self._wait_until_up(cluster, server, process, log)
         version = require_product(said, comment, self._product, server.version)
-        # A login over TLS, which came first, lets MySQL know the password's hash: those without TLS need that.
-        return replace(server.endpoint, dsn=f"{server.endpoint.dsn}?ssl-mode=DISABLED", version=version)
+        dsn = f"mysql://{_USER}@{server.address}/mysql?ssl-mode=DISABLED"
+        running[number] = replace(server, endpoint=replace(server.endpoint, dsn=dsn, version=version))
 
     async def _wait_until_up(
         self, cluster: Cluster, server: "_Server", process: Background, log: Path
     ) -> tuple[str, str]:
         endpoint, machine = server.endpoint, server.folder.machine
+
+        async def itself() -> tuple[str, str]:
+            if len(cluster.database) > 1 and not (found := await self._seen(cluster, server)).is_synced:
+                raise ToolFailed(f"it is not in the cluster yet: {found.said}")
+            return await self._itself(cluster, endpoint)
+
         try:
-            return await until_up(
-                lambda: self._itself(cluster, endpoint), machine, endpoint.dsn, process, lambda _: START_TIMEOUT_S
-            )
+            return await until_up(itself, machine, endpoint.dsn, process, lambda _: START_TIMEOUT_S)
         except (ToolFailed, ToolTimedOut) as error:
             await self.stop(cluster)
             said = end_of(log) or error.message
             raise DatabaseFailed(f"{NAMES[self._product]} did not start: {said}", hint=f"its log is {log}") from error
+
+    async def _until_whole(self, cluster: Cluster) -> None:
+        """Until all servers see each other, and have applied the same."""
+        servers = self._running[cluster.key]
+        addresses, until = [server.address for server in servers], asyncio.get_running_loop().time() + START_TIMEOUT_S
+        while True:
+            found = [await self._seen(cluster, server) for server in servers]
+            if all(one.has_all(addresses) for one in found) and len({one.position for one in found}) == 1:
+                return
+            if asyncio.get_running_loop().time() > until:
+                told = "; ".join(one.said for one in found)
+                raise DatabaseFailed(
+                    f"the servers of {cluster.key} are not one cluster after {START_TIMEOUT_S:.0f} s: {told}",
+                    hint="check their logs, and that the machines reach each other",
+                )
+            await asyncio.sleep(_LOOK_EVERY_S)
+
+    async def _seen(self, cluster: Cluster, server: "_Server") -> galera.Seen:
+        return galera.seen(await self._rows(cluster, server.endpoint, galera.STATUS))
+
+    async def _said(self, cluster: Cluster, server: "_Server") -> str:
+        try:
+            return (await self._seen(cluster, server)).said
+        except (ToolFailed, ToolTimedOut):
+            return "does not answer"
 
     async def _itself(self, cluster: Cluster, endpoint: Endpoint) -> tuple[str, str]:
         """Its version, and what it says of that."""
@@ -336,6 +446,8 @@ class _Server:
 
     folder: DataFolder
     argv: tuple[str, ...]
+    address: str
+    """Host and port, for clients."""
     endpoint: Endpoint
     version: str | None
     """That the study names."""

@@ -9,6 +9,7 @@ import re
 from collections.abc import Mapping
 from dataclasses import dataclass
 
+from nephoscope.databases.mysql.galera import OF_A_CLUSTER
 from nephoscope.databases.mysql.programs import NAMES, Programs
 from nephoscope.databases.programs import execute
 from nephoscope.machines.remote import Command, MachineHandle
@@ -39,6 +40,8 @@ class DataFolder:
     machine: MachineHandle
     programs: Programs
     settings: Mapping[str, str]
+    servers: int = 1
+    """Of the cluster that it is in: keys that the servers of one give differ from those of one alone."""
 
     @property
     def root(self) -> str:
@@ -56,8 +59,13 @@ class DataFolder:
         command = Command(there, timeout_s=_LOOK_TIMEOUT_S, pinned=False)
         return (await self.machine.remote.execute(command)).exit_code == 0
 
+    async def forget(self, name: str) -> None:
+        """Deletes a data set, if it is kept."""
+        await execute(self.machine, "rm", "-rf", self._kept(name))
+
     async def keep(self, name: str) -> None:
-        """Copies what the stopped server worked on."""
+        """Copies what the stopped server worked on, without what it knew of its cluster."""
+        await execute(self.machine, "rm", "-f", *(f"{self.data}/{file}" for file in OF_A_CLUSTER))
         await execute(self.machine, "sh", "-c", _COPY, "copy", self.data, self._kept(name))
 
     async def use(self, name: str) -> None:
@@ -95,4 +103,5 @@ class DataFolder:
 
     def _kept(self, name: str) -> str:
         shape = hashlib.sha256(repr(self._shaping()).encode()).hexdigest()[:8]
-        return f"{self.root}/sets/{name}-{self.programs.version}-{shape}"
+        of = f"-of-{self.servers}" if self.servers > 1 else ""
+        return f"{self.root}/sets/{name}-{self.programs.version}-{shape}{of}"

@@ -34,24 +34,42 @@ STORED = (
     *("log_bin", "max_connections", "max_statement_time", "max_execution_time", "performance_schema"),
     *("query_cache_size", "query_cache_type", "read_only", "sql_mode", "sync_binlog", "table_open_cache"),
     *("thread_handling", "thread_cache_size", "thread_pool_size", "transaction_isolation", "tx_isolation"),
-    *("aurora_version", "version_comment", "wsrep_on", "wsrep_sync_wait"),
+    *("aurora_version", "version_comment", "innodb_autoinc_lock_mode", "wsrep_auto_increment_control"),
+    *("wsrep_certification_rules", "wsrep_certify_nonpk", "wsrep_desync", "wsrep_ignore_apply_errors"),
+    *("wsrep_load_data_splitting", "wsrep_max_ws_size", "wsrep_on", "wsrep_osu_method", "wsrep_retry_autocommit"),
+    *("wsrep_slave_threads", "wsrep_sync_wait", "wsrep_trx_fragment_size"),
 )
 """Settings on which durability and speed depend, each as far as the server has it. None of them can be a secret."""
+_OF_GALERA = "wsrep_provider_options"
+_STORED_OF_GALERA = (
+    *("cert.optimistic_pa", "evs.inactive_timeout", "evs.suspect_timeout", "gcache.size", "gcs.fc_factor"),
+    *(
+        "gcs.fc_limit",
+        "gcs.sync_donor",
+        "gmcast.segment",
+        "repl.causal_read_timeout",
+        "repl.commit_order",
+        "socket.ssl",
+    ),
+)
+"""The others have addresses and paths."""
 VERSION = "server_version"
 """The name under which the version is stored with the settings, as PostgreSQL has it."""
 
 
 def statement(more: Mapping[str, str]) -> str:
     """Asks for the settings that are stored, and for those that a study sets."""
-    names = ", ".join(map(repr, dict.fromkeys((*STORED, "version", *more))))
+    names = ", ".join(map(repr, dict.fromkeys((*STORED, "version", _OF_GALERA, *more))))
     return f"SHOW GLOBAL VARIABLES WHERE Variable_name IN ({names})"
 
 
 def stored_settings(rows: Rows) -> dict[str, str]:
-    """The settings of the statement's answer, with the version as '10.11.19'."""
+    """The settings of the statement's answer, with the version as '10.11.19' and those of Galera each for itself."""
     found = {name.lower(): value or "" for name, value in typed(list[tuple[str, str | None]], rows)}
-    version = found.pop("version", "")
+    version, of_galera = found.pop("version", ""), found.pop(_OF_GALERA, "")
     found[VERSION] = version_in(version)
+    pairs = (option.partition("=") for option in of_galera.split(";"))
+    found |= {name.strip(): value.strip() for name, _, value in pairs if name.strip() in _STORED_OF_GALERA}
     return dict(sorted(found.items()))
 
 
