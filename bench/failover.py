@@ -14,7 +14,7 @@ from pathlib import Path
 from bench.harness.measure import Lost, machine
 from bench.harness.sources import ROOT
 from bench.load_generator import say
-from nephoscope.analysis.faults import FaultRow, faults_of
+from nephoscope.analysis.faults import FaultRow, faults_of, quantities_of
 from nephoscope.app.wiring import load_program
 from nephoscope.benchmarks.base import Site
 from nephoscope.benchmarks.database.adversity import Adversity, AdversityParameters
@@ -82,7 +82,7 @@ def row_of(found: Sequence[Measurement]) -> FaultRow:
     ]  # fmt: skip
     bounds = [row for row, one in zip(rows, found, strict=True) if one.bound is not None]
     values = [row for row, one in zip(rows, found, strict=True) if one.bound is None]
-    (row,) = faults_of(values, bounds, {"kill": ("kill", "primary")})
+    (row,) = faults_of(values, quantities_of(values, bounds), {"kill": ("kill", "primary")})
     return row
 
 

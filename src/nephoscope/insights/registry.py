@@ -23,6 +23,7 @@ from nephoscope.insights.machines import (
 )
 from nephoscope.insights.missing import altered, claims, exclusions, gaps, looks, lower_bounds, usable
 from nephoscope.insights.noise import noise, order, outliers, precision, replicates, unsteady
+from nephoscope.insights.outages import losses, outages
 from nephoscope.insights.predictors import consistency, predictors
 from nephoscope.insights.prices import price_age, price_doubts, transfer
 from nephoscope.insights.promised import promised
@@ -43,6 +44,8 @@ class Rule(Protocol):
 
 RULES: Mapping[str, Rule] = {
     "answer": answers,
+    "outages": outages,
+    "losses": losses,
     "leaders": leaders,
     "price_leaders": price_leaders,
     "contrasts": contrasts,

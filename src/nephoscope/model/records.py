@@ -7,6 +7,7 @@ Names follow the glossary (docs/concepts/glossary.md). Units are SI and come las
 import re
 from collections.abc import Iterable, Mapping
 from enum import StrEnum
+from types import MappingProxyType
 from typing import Annotated, Any, Literal, Self
 
 from pydantic import BeforeValidator, Field, ValidationInfo, field_validator
@@ -382,8 +383,19 @@ VictimRule = Literal["primary", "replica", "any"]
 """Which servers a fault may hit; of several, the trial's seed draws."""
 OF_OUTAGE = "outage."
 """Prefix of the metrics that have a value for each fault."""
+ERRORS = "errors_"
+"""Prefix of the metrics that count errors by their class."""
+ERROR_CLASSES: Mapping[str, str] = MappingProxyType({
+    "lost": "the connection was lost",
+    "away": "the server was ending or starting",
+    "not_primary": "the server may not write, or keys have moved",
+    "conflict": "other transactions",
+    "other": "others",
+})  # fmt: skip
+"""Name of a class -> what it is."""
 OUTAGE_LASTED = f"{OF_OUTAGE}lasted"
 WRITES_LOST = "writes_lost"
+WRITES_ACKNOWLEDGED = "writes_acknowledged"
 
 
 class InflictedFault(Frozen):

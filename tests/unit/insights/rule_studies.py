@@ -6,6 +6,7 @@ from functools import cache
 import numpy as np
 
 from nephoscope.analysis.looks import looks_after
+from nephoscope.benchmarks.database.adversity import Adversity, AdversityParameters
 from nephoscope.benchmarks.registry import BENCHMARKS
 from nephoscope.insights.registry import analyse
 from nephoscope.model.analysed import AnalysedStudy
@@ -436,6 +437,42 @@ def taken_over(first: str, second: str) -> AnalysedStudy:
     return analyse(replace(inputs(noisy({"first": 1, "second": 1.2})), plan=plan))
 
 
+def faulted() -> AnalysedStudy:
+    """Two servers that are killed twice in each of six runs, of which one loses writes."""
+    text = """
+        name = "s"
+        replicates = 6
+        configurations = [
+            { name = "sync" },
+            { name = "async", database = { connections = 9, settings = { synchronous_commit = "off" } } },
+        ]
+        benchmarks = [{ uses = "adversity", name = "kill" }]
+        """
+    study = load_study(text, "s.toml", BENCHMARKS)
+    plan, metrics = expand(study, BENCHMARKS), {one.name: one for one in Adversity().metrics(AdversityParameters())}
+    trials, found = [], []
+    for one in (planned.intent for planned in plan.trials):
+        name = one.configuration_name
+        row = trial(one.id, name, one.replicate, benchmark="kill", subject=Subject.DATABASE)
+        trials.append(row)
+        back_s = {"sync": 3.0, "async": 2.0}[name] + one.replicate / 10
+        values = {"longest_outage": back_s, "writes_lost": 7.0 * (name == "async"), "writes_acknowledged": 900.0}
+        found += [measurement(row, value, metrics[metric]) for metric, value in values.items()]
+        for begin_s in (15.0, 45.0):
+            of_fault = {"longest_outage": back_s, "lasted": 2.0, "errors_lost": 8.0}
+            found += [measurement(row, value, metrics[f"outage.{of}"], begin_s) for of, value in of_fault.items()]
+            for at in range(5, 35):
+                rate = 0.0 if 15 <= at < 15 + back_s else 100.0
+                found.append(measurement(row, rate, metrics["operations_per_s"], begin_s - 15.0 + at + 1))
+                found += [measurement(row, 0.004, metrics["response_p95"], begin_s - 14.0 + at)] if rate else []
+    made = inputs((trials, found), {"kill": list(metrics.values())})
+    (benchmark,) = made.benchmarks
+    parameters = AdversityParameters().model_dump(mode="json")
+    return analyse(
+        replace(made, study=study, plan=plan, benchmarks=[benchmark.model_copy(update={"parameters": parameters})])
+    )
+
+
 @cache
 def studies() -> dict[str, AnalysedStudy]:
     """By name; made when the first test asks, as every worker collects every test."""
@@ -504,6 +541,7 @@ def studies() -> dict[str, AnalysedStudy]:
         "capped": capped(),
         "networks": networks(),
         "watched": watched({600: 0.0, 605: 1.0, 2000: 0.7, 2900: 1.0}),
+        "faulted": faulted(),
         "far apart": far_apart(),
         "restless": restless(),
         "growing": grown({f"valkey-{n}": n * 10e3 for n in (3, 6)}, [configuration("valkey", n) for n in (3, 6)]),

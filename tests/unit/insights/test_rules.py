@@ -695,6 +695,19 @@ def test_a_throttled_volume_is_told_so_and_a_stated_promise_holds_without_a_pric
     )
 
 
+def test_a_server_that_was_killed_is_told_with_when_it_was_back_and_which_writes_were_lost() -> None:
+    (back,) = told("faulted", "outages")
+    assert str(back.text) == (
+        "async was back after 2.35 s and sync after 3.35 s in kill: medians, each of 12 faults, of the longest outage "
+        "that any client saw."
+    )
+    (lost,) = told("faulted", "losses")
+    assert str(lost.text) == (
+        "In kill, no acknowledged write was lost on sync in 12 faults: at most 22 % of such faults lose any. async "
+        "lost 42 of 5,400 acknowledged writes."
+    )
+
+
 @pytest.mark.parametrize(
     ("met", "below", "undecided", "says"),
     [

@@ -1,4 +1,4 @@
-"""Faults on the evidence page: shaded in what happened second by second, and a row for each configuration."""
+"""Faults on both pages: shaded in what happened second by second, a row for each kind and configuration, a card."""
 
 from nephoscope.analysis.faults import FaultRow
 from nephoscope.analysis.lookup import Lookup
@@ -6,10 +6,16 @@ from nephoscope.model.records import Direction, Metric
 from nephoscope.model.rows import MeasurementRow, TrialRow
 from nephoscope.model.subjects import Subject
 from nephoscope.report.figures.spec import unpacked
-from nephoscope.report.parts import Book, Figure
+from nephoscope.report.main.chapters import chapters
+from nephoscope.report.main.outages import courses
+from nephoscope.report.main.palette import palette_of
+from nephoscope.report.main.verdict import verdict
+from nephoscope.report.page import render_pages
+from nephoscope.report.parts import Book, Figure, Page
 from nephoscope.report.sections import tables
 from nephoscope.report.sections.benchmarks import benchmark_section
 from tests.support.some_tables import with_tables
+from tests.unit.insights.rule_studies import studies
 from tests.unit.report.report_example import laptop
 
 TRIAL = laptop()[TrialRow][0]
@@ -58,3 +64,42 @@ def test_a_table_has_a_row_for_each_configuration() -> None:
     told = str(table)
     for text in ("2.1 s", "130 %", "120×", "22 %", "kill"):
         assert text in told, text
+
+
+def test_the_main_page_has_a_chapter_of_what_clients_saw_and_of_what_faults_cost() -> None:
+    book = Book(Lookup(studies()["faulted"]))
+    (chapter,) = (one for one in chapters(book) if one.anchor == "chapter-faults")
+    (figure,) = chapter.figures
+    assert [panel.title for panel in figure.panels] == ["kill: throughput", "kill: response time, p95"]
+    assert chapter.table is not None
+    rows = [[f"{cell.text} {cell.note}".strip() for cell in row.cells] for row in chapter.table.rows]
+    assert [row[:4] for row in rows] == [
+        ["kill of a primary", "async", "12", "2.35 s 2.10 – 2.60 s"],
+        ["kill of a primary", "sync", "12", "3.35 s 3.10 – 3.60 s"],
+    ]
+    assert rows[1][4] == "not known", "a quantity that nobody measured"
+    assert [row[-2:] for row in rows] == [
+        ["8 lost", "42 of 5,400, in 6 of 6 trials"],
+        ["8 lost", "0 at most 22 % of faults lose any"],
+    ]
+    html = render_pages(studies()["faulted"]).html[Page.MAIN]
+    assert 'id="chapter-faults"' in html
+
+
+def test_seconds_of_all_faults_lie_over_each_other_and_a_line_ends_where_nothing_ended() -> None:
+    book = Book(Lookup(studies()["faulted"]))
+    figure = courses(book, book.lookup.study.benchmarks, palette_of(book.lookup))
+    assert figure is not None
+    rates, responses = (unpacked(panel.script)["datasets"] for panel in figure.panels)
+    assert rates["shaded"] == [{"s": 0.0, "end": 2.0}]
+    sync = [row for row in rates["rows"] if row["configuration"] == "sync"]
+    assert {row["at"] for row in sync if row["value"] == 0} == {0.5, 1.5, 2.5, 3.5}
+    assert {row["value"] for row in sync if row["at"] < 0 or row["at"] > 4} == {100.0}
+    assert len({row["piece"] for row in responses["rows"] if row["configuration"] == "sync"}) == 2
+
+
+def test_the_card_says_when_servers_were_back_and_what_was_lost() -> None:
+    (card,) = verdict(Book(Lookup(studies()["faulted"]))).shown
+    assert len(card.faults) == 2
+    assert card.faults[0].startswith("async was back after 2.35 s and sync after 3.35 s")
+    assert "async lost 42 of 5,400 acknowledged writes" in card.faults[1]

@@ -9,8 +9,10 @@ from typing import Any
 from pydantic import TypeAdapter, ValidationError
 from typing_extensions import override
 
+from nephoscope.app.rehearsal import faults
 from nephoscope.app.rehearsal.machines import SimulatedMachine
 from nephoscope.benchmarks.base import Benchmark, Needs, RawOutput, Site
+from nephoscope.benchmarks.database.adversity import AdversityParameters
 from nephoscope.benchmarks.registry import BENCHMARKS
 from nephoscope.databases.base import Endpoint
 from nephoscope.machines.fake import Answer
@@ -126,6 +128,9 @@ def measurements(benchmark: Benchmark, parameters: Any, machine: SimulatedMachin
     """What one trial reports; equal arguments give equal numbers."""
     values = parameters.model_dump(mode="json")
     drawn = random.Random(f"nephoscope/rehearsal/{machine.asked.name}/{benchmark.name}/{values}/{seed}")  # noqa: S311
+    if isinstance(parameters, AdversityParameters):
+        yield from faults.measured(parameters, machine, drawn)
+        return
     of_trial = math.exp(drawn.gauss(0, _SPREAD))
     for metric in benchmark.metrics(parameters):
         level = _level(benchmark, values, machine, metric)

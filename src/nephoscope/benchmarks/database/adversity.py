@@ -9,6 +9,7 @@ of Performance under Adversity, with repeats.
 import asyncio
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
+from functools import partial
 from statistics import median
 from typing import Any, Literal
 
@@ -32,8 +33,11 @@ from nephoscope.model.extents import CLUSTER
 from nephoscope.model.frozen import Frozen, conflict
 from nephoscope.model.lower_bound import Bounded, LowerBound
 from nephoscope.model.records import (
+    ERROR_CLASSES,
+    ERRORS,
     OF_OUTAGE,
     OUTAGE_LASTED,
+    WRITES_ACKNOWLEDGED,
     WRITES_LOST,
     Direction,
     FaultKind,
@@ -176,6 +180,11 @@ QUANTITIES = (
               f"operations that ended from its end {_UNTIL} / usual rate", lambda one: one.after_share),
     _quantity("response_p99_ratio", "1", "response time at p99, to that of the baseline",
               "up to the first second with the usual rate", lambda one: one.p99_ratio),
+    *(
+        _quantity(f"{ERRORS}{name}", "operations", f"errors: {what}", f"that were retried or failed, {_UNTIL}",
+                  partial(Effect.errors_of, name=name))
+        for name, what in ERROR_CLASSES.items()
+    ),
 )  # fmt: skip
 LASTED = Metric(
     name=OUTAGE_LASTED, unit="s", direction=Direction.LOWER, title="time from a fault to its undoing",
@@ -201,7 +210,7 @@ def _writes(name: str, title: str) -> Metric:
     return Metric(name=name, unit="writes", direction=Direction.LOWER, title=title)
 
 
-ACKNOWLEDGED = _writes("writes_acknowledged", "writes that the server acknowledged").model_copy(
+ACKNOWLEDGED = _writes(WRITES_ACKNOWLEDGED, "writes that the server acknowledged").model_copy(
     update={"direction": Direction.HIGHER}
 )
 IN_DOUBT = _writes("writes_in_doubt", "writes that were sent and not acknowledged")

@@ -1,10 +1,11 @@
 """What faults cost the clients, from the load generator's output and the notes of what was inflicted; pure."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 from math import ceil, sqrt
 from statistics import pstdev
+from types import MappingProxyType
 
 from nephoscope.benchmarks.base import STEP_S
 from nephoscope.benchmarks.histograms import Quantile, merged, value_ns
@@ -22,6 +23,18 @@ CHANCE = 4
 """Standard deviations by which a second may be below the usual rate by chance: about 200 overlapping ones are looked at
 after a fault, and none of them may seem slower in 95 of 100 trials without one."""
 P99 = Quantile(0.99)
+_CODES: Mapping[str, Sequence[str]] = MappingProxyType({
+    "lost": ("lost", "08", "40003"),
+    "away": ("57P", "LOADING", "BUSY"),
+    "not_primary": ("25006", "READONLY", "MOVED", "ASK", "CLUSTERDOWN", "MASTERDOWN", "TRYAGAIN", "NOREPLICAS"),
+    "conflict": ("40",),
+})  # fmt: skip
+"""Name of an error's class -> with what the codes of its errors begin."""
+
+
+def error_class(sqlstate: str) -> str:
+    """The class of an error by its SQLSTATE, or by what stands in its place."""
+    return next((name for name, codes in _CODES.items() if sqlstate.startswith(tuple(codes))), "other")
 
 
 @dataclass(frozen=True)
@@ -189,6 +202,11 @@ class Effect:
         before = _p99_ns(self._intervals(self.begin_s - self.baseline_s, self.begin_s, whole=True))
         during = _p99_ns(self._intervals(self.begin_s, back_s))
         return None if before is None or during is None else during / before
+
+    def errors_of(self, name: str) -> float:
+        """Errors of a class, of all operations that ended from its begin on."""
+        counted = (error for one in self._intervals(self.begin_s, self.end_s) for error in one.errors)
+        return float(sum(error.count for error in counted if error_class(error.sqlstate) == name))
 
     @property
     def _outages(self) -> list[Outage]:

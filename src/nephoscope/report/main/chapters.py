@@ -23,7 +23,7 @@ from nephoscope.report.figures.searches import qualification
 from nephoscope.report.figures.spec import Spec
 from nephoscope.report.figures.steps import best_over_warehouses
 from nephoscope.report.figures.storage import storage_shares
-from nephoscope.report.main import chapter_figures, cost_figures, curves
+from nephoscope.report.main import chapter_figures, cost_figures, curves, outages
 from nephoscope.report.main.advertised import measured_of_advertised
 from nephoscope.report.main.boards import TOP_OF_CHAPTER, Board, boards_of, in_order, main_board
 from nephoscope.report.main.cost_figures import operation_costs
@@ -44,6 +44,7 @@ TITLES = {
     "storage": "Storage",
     "oltp": "OLTP",
     "key-value": "Single-row operations",
+    "faults": "Faults",
 }
 """Chapters in their order."""
 Draw = Callable[[Book], Figure | None]
@@ -118,7 +119,9 @@ def _beside(found: Sequence[Chapter]) -> list[Chapter]:
 
 
 def chapter_of(row: BenchmarkRow) -> str:
-    """The chapter of a benchmark, by the subject and the load that it declares."""
+    """The chapter of a benchmark, by the subject and the load that it declares, and whether it inflicts faults."""
+    if outages.inflicts(row):
+        return "faults"
     if row.subject is Subject.DATABASE:
         return (row.database_load or DatabaseLoad.OLTP).value
     return row.subject.value
@@ -140,6 +143,8 @@ def _chapter(
     palette: Palette,
     on_cards: Collection[tuple[str, str]],
 ) -> Chapter:
+    if key == "faults":
+        return _of_faults(book, rows, palette)
     names = [row.benchmark for row in rows]
     palette = for_machines(palette, book.lookup, names)
     asked = book.lookup.study.headline
@@ -167,12 +172,26 @@ def _chapter(
         anchor=f"chapter-{key}",
         title=TITLES[key],
         opening=_opening(book, boards),
-        paid_for=_paid_for(book, names),
+        paid_for=tuple(_said(book, names, ("promised", "advertised"))),
         figures=() if qualified else _drawn(book, wanted) or _drawn(book, [ranking]),
         table=qualified or chapter_table(book, boards, palette.called),
         costs=operation_costs(book, rows, palette.called) if key in {load.value for load in DatabaseLoad} else None,
         is_folded=qualified is None and len(book.lookup.configurations) <= FEW,
         more=tuple(Link(row.benchmark, book.href(section_anchor(row.benchmark))) for row in rows),
+    )
+
+
+def _of_faults(book: Book, rows: Sequence[BenchmarkRow], palette: Palette) -> Chapter:
+    """What clients saw, what was lost, and what that costs."""
+    names = [row.benchmark for row in rows]
+    return Chapter(
+        anchor="chapter-faults",
+        title=TITLES["faults"],
+        opening=None,
+        paid_for=tuple(_said(book, names, ("losses",))),
+        figures=_drawn(book, [partial(outages.courses, rows=rows, palette=palette)]),
+        table=outages.faults_table(book, rows, palette),
+        more=tuple(Link(name, book.href(section_anchor(name))) for name in names),
     )
 
 
@@ -215,11 +234,11 @@ def _opening(book: Book, boards: Sequence[Board]) -> Opening | None:
     return _cited(book, " ".join(filter(None, (writer.sentence, writer.words.after))), question.trials)
 
 
-def _paid_for(book: Book, benchmarks: Sequence[str]) -> tuple[Opening, ...]:
-    rules = ("promised", "advertised")
+def _said(book: Book, benchmarks: Sequence[str], rules: Sequence[str]) -> Iterator[Opening]:
+    """Sentences of these rules about these benchmarks."""
     found = [one for one in book.lookup.study.insights if one.rule in rules and one.benchmark in benchmarks]
-    said = sorted(found, key=lambda one: rules.index(one.rule))
-    return tuple(_cited(book, str(one.text), one.trials) for one in said[:MAX_SAID])
+    for one in sorted(found, key=lambda one: rules.index(one.rule))[:MAX_SAID]:
+        yield _cited(book, str(one.text), one.trials)
 
 
 def _cited(book: Book, text: str, trials: Sequence[str]) -> Opening:

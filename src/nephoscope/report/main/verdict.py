@@ -28,6 +28,8 @@ from nephoscope.report.wording import Line, line_of, lines_text
 Asked = tuple[Question, Answer]
 MAX_EVENTS = 2
 """Of a card: those that cost most."""
+OF_FAULTS = ("outages", "losses", "outage_costs")
+"""Rules whose sentences are on the card of a benchmark with faults."""
 MAX_CARDS = 5
 """Further questions are in a table that a reader unfolds."""
 
@@ -99,6 +101,8 @@ class Card:
     caution: str
     events: tuple[str, ...]
     """What happened in trials behind the number."""
+    faults: tuple[str, ...]
+    """Where the benchmark inflicts faults: when servers were back, what was lost, and what that costs."""
     costs: tuple[str, ...]
     bars: tuple[Bar, ...]
     more: int
@@ -218,6 +222,11 @@ def _card(book: Book, question: Question, answer: Answer, palette: Palette, seri
         sure=words.sure,
         caution=words.caution,
         events=_events(book, question, trials),
+        faults=tuple(
+            str(one.text)
+            for one in book.lookup.study.insights
+            if one.rule in OF_FAULTS and one.benchmark == benchmark.benchmark
+        ),
         costs=cost_lines(book, benchmark.benchmark, metric, answer.winners),
         bars=drawn,
         more=len(question.rows) - len(drawn) if drawn else 0,
@@ -254,6 +263,7 @@ def _not_compared(book: Book, questions: Sequence[Question], palette: Palette) -
         sure="",
         caution="",
         events=(),
+        faults=(),
         costs=tuple(line for lines in costs for line in lines),
         bars=drawn,
         more=len(rows) - len(drawn) if drawn else 0,
