@@ -1,9 +1,10 @@
-"""What clients saw of faults: when a server was back, and which acknowledged writes were lost."""
+"""What clients saw of faults: when a server was back, which acknowledged writes were lost, what is saved by less."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 
 from nephoscope.analysis.faults import FaultRow
 from nephoscope.analysis.lookup import Lookup, grouped
+from nephoscope.analysis.outage_costs import OutageCostRow
 from nephoscope.insights.names import MAX_NAMED, names_of
 from nephoscope.insights.words import Draft, note
 from nephoscope.model.numbers import Number, interval
@@ -20,6 +21,40 @@ def losses(lookup: Lookup) -> Iterator[Draft]:
     """For each benchmark whose writes were read again, what was lost; those with losses first."""
     counted = [rows for rows in _by_benchmark(lookup) if any(row.writes_acknowledged for row in rows)]
     yield from (_lost(rows, lookup) for rows in sorted(counted, key=lambda rows: not any(r.writes_lost for r in rows)))
+
+
+def outage_costs(lookup: Lookup) -> Iterator[Draft]:
+    """For each benchmark with faults, what the dearer configurations cost more and save."""
+    names = names_of(lookup)
+    yield from (_saved(row, names) for row in lookup[OutageCostRow])
+
+
+def _saved(row: OutageCostRow, names: Mapping[str, str]) -> Draft:
+    numbers: dict[str, Number] = {"more": row.more_usd, "faults": row.faults_per_year, "year": row.saved_s_per_year}
+    template = "{configuration} costs {more:money} a month more than {than} and "
+    if row.pays_from_usd_per_hour is None:
+        template += "was not surely back earlier in {benchmark_name}."
+    else:
+        numbers["saved"] = interval(row.saved_s, row.saved_low_s, row.saved_high_s)
+        numbers["pays"] = row.pays_from_usd_per_hour
+        template += (
+            "was back {saved:quantity:s} earlier in {benchmark_name}, which at {faults:limit} such faults a year is "
+            "{year:quantity:s} of outage less"
+        )
+        if row.saved_usd is None or row.outage_usd_per_hour is None:
+            template += ": it pays where an hour of outage costs more than {pays:money}."
+        else:
+            numbers |= {"saves": row.saved_usd, "hour": row.outage_usd_per_hour}
+            template += ", and saves {saves:money} a month at {hour:money} for an hour of outage"
+            template += "." if row.saved_usd >= row.more_usd else ": it would pay from {pays:money} on."
+    return note(
+        template,
+        numbers=numbers,
+        trials=row.trials,
+        benchmark=row.benchmark,
+        configuration=names[row.configuration],
+        than=names[row.than],
+    )
 
 
 def _by_benchmark(lookup: Lookup) -> list[list[FaultRow]]:

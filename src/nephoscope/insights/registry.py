@@ -23,7 +23,7 @@ from nephoscope.insights.machines import (
 )
 from nephoscope.insights.missing import altered, claims, exclusions, gaps, looks, lower_bounds, usable
 from nephoscope.insights.noise import noise, order, outliers, precision, replicates, unsteady
-from nephoscope.insights.outages import losses, outages
+from nephoscope.insights.outages import losses, outage_costs, outages
 from nephoscope.insights.predictors import consistency, predictors
 from nephoscope.insights.prices import price_age, price_doubts, transfer
 from nephoscope.insights.promised import promised
@@ -46,6 +46,7 @@ RULES: Mapping[str, Rule] = {
     "answer": answers,
     "outages": outages,
     "losses": losses,
+    "outage_costs": outage_costs,
     "leaders": leaders,
     "price_leaders": price_leaders,
     "contrasts": contrasts,

@@ -393,6 +393,15 @@ class Costs(Frozen):
         description="kinds of prices in the report; the first orders its tables and figures; default: all that are "
         "known, except spot",
     )
+    faults_per_year: float = Field(
+        default=12, gt=0, description="of each kind: over so many the report adds up what shorter outages save"
+    )
+    outage_usd_per_hour: float | None = Field(
+        default=None,
+        ge=0,
+        description="what an hour without the database costs you; with it the report says what a faster failover "
+        "saves, default: from which cost on it pays",
+    )
 
 
 class Report(Publication):

@@ -437,16 +437,23 @@ def taken_over(first: str, second: str) -> AnalysedStudy:
     return analyse(replace(inputs(noisy({"first": 1, "second": 1.2})), plan=plan))
 
 
-def faulted() -> AnalysedStudy:
+def faulted(costs: str = "", dearer: str = "async") -> AnalysedStudy:
     """Two servers that are killed twice in each of six runs, of which one loses writes."""
-    text = """
+    usd = {"sync": 0.1, "async": 0.1} | {dearer: 0.5}
+    text = f"""
         name = "s"
         replicates = 6
-        configurations = [
-            { name = "sync" },
-            { name = "async", database = { connections = 9, settings = { synchronous_commit = "off" } } },
-        ]
-        benchmarks = [{ uses = "adversity", name = "kill" }]
+        costs = {{ {costs} }}
+        [[configurations]]
+        name = "sync"
+        price_usd_per_hour = {usd["sync"]}
+        [[configurations]]
+        name = "async"
+        price_usd_per_hour = {usd["async"]}
+        database = {{ connections = 9, settings = {{ synchronous_commit = "off" }} }}
+        [[benchmarks]]
+        uses = "adversity"
+        name = "kill"
         """
     study = load_study(text, "s.toml", BENCHMARKS)
     plan, metrics = expand(study, BENCHMARKS), {one.name: one for one in Adversity().metrics(AdversityParameters())}
@@ -542,6 +549,8 @@ def studies() -> dict[str, AnalysedStudy]:
         "networks": networks(),
         "watched": watched({600: 0.0, 605: 1.0, 2000: 0.7, 2900: 1.0}),
         "faulted": faulted(),
+        "faulted at a cost": faulted("outage_usd_per_hour = 100_000, faults_per_year = 24"),
+        "faulted for nothing": faulted(dearer="sync"),
         "far apart": far_apart(),
         "restless": restless(),
         "growing": grown({f"valkey-{n}": n * 10e3 for n in (3, 6)}, [configuration("valkey", n) for n in (3, 6)]),

@@ -708,6 +708,21 @@ def test_a_server_that_was_killed_is_told_with_when_it_was_back_and_which_writes
     )
 
 
+def test_a_faster_failover_is_told_with_what_it_costs_and_what_it_saves() -> None:
+    (said,) = told("faulted", "outage_costs")
+    assert str(said.text) == (
+        "async costs $292.00 a month more than sync and was back 1.00 s earlier in kill, which at 12 such faults a "
+        "year is 12 s of outage less: it pays where an hour of outage costs more than $1,051,200.00."
+    )
+    (said,) = told("faulted at a cost", "outage_costs")
+    assert str(said.text).endswith(
+        "which at 24 such faults a year is 24 s of outage less, and saves $55.56 a month at $100,000.00 for an hour of "
+        "outage: it would pay from $525,600.00 on."
+    )
+    (said,) = told("faulted for nothing", "outage_costs")
+    assert str(said.text) == "sync costs $292.00 a month more than async and was not surely back earlier in kill."
+
+
 @pytest.mark.parametrize(
     ("met", "below", "undecided", "says"),
     [

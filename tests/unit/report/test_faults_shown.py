@@ -82,6 +82,11 @@ def test_the_main_page_has_a_chapter_of_what_clients_saw_and_of_what_faults_cost
         ["8 lost", "42 of 5,400, in 6 of 6 trials"],
         ["8 lost", "0 at most 22 % of faults lose any"],
     ]
+    assert chapter.costs is not None
+    (cost,) = chapter.costs.rows
+    assert [cell.text for cell in cost.cells] == [
+        "kill", "async", "sync", "$292.00", "1.00 s", "12 s", "$1,051,200.00",
+    ]  # fmt: skip
     html = render_pages(studies()["faulted"]).html[Page.MAIN]
     assert 'id="chapter-faults"' in html
 
@@ -98,8 +103,9 @@ def test_seconds_of_all_faults_lie_over_each_other_and_a_line_ends_where_nothing
     assert len({row["piece"] for row in responses["rows"] if row["configuration"] == "sync"}) == 2
 
 
-def test_the_card_says_when_servers_were_back_and_what_was_lost() -> None:
+def test_the_card_says_when_servers_were_back_what_was_lost_and_what_that_costs() -> None:
     (card,) = verdict(Book(Lookup(studies()["faulted"]))).shown
-    assert len(card.faults) == 2
+    assert len(card.faults) == 3
     assert card.faults[0].startswith("async was back after 2.35 s and sync after 3.35 s")
     assert "async lost 42 of 5,400 acknowledged writes" in card.faults[1]
+    assert card.faults[2].startswith("async costs $292.00 a month more than sync and was back 1.00 s earlier in kill")

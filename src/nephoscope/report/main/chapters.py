@@ -188,9 +188,10 @@ def _of_faults(book: Book, rows: Sequence[BenchmarkRow], palette: Palette) -> Ch
         anchor="chapter-faults",
         title=TITLES["faults"],
         opening=None,
-        paid_for=tuple(_said(book, names, ("losses",))),
+        paid_for=tuple(_said(book, names, ("losses", "outage_costs"))),
         figures=_drawn(book, [partial(outages.courses, rows=rows, palette=palette)]),
         table=outages.faults_table(book, rows, palette),
+        costs=outages.costs_table(book, rows, palette),
         more=tuple(Link(name, book.href(section_anchor(name))) for name in names),
     )
 

@@ -8,6 +8,7 @@ import altair as alt
 
 from nephoscope.analysis.fault_courses import FaultCourseRow
 from nephoscope.analysis.faults import FaultQuantityRow, FaultRow
+from nephoscope.analysis.outage_costs import OutageCostRow
 from nephoscope.model import numbers as people
 from nephoscope.model.records import ERROR_CLASSES, ERRORS
 from nephoscope.model.rows import BenchmarkRow
@@ -15,7 +16,7 @@ from nephoscope.report.figures.row_charts import FEW_TICKS
 from nephoscope.report.figures.spec import Rows, Spec, by_shape, data, finished, tip, upwards
 from nephoscope.report.main import charts
 from nephoscope.report.main.palette import Palette
-from nephoscope.report.parts import Book, Cell, Column, Figure, KeyEntry, Row, Table, evidence_cell
+from nephoscope.report.parts import Book, Cell, Column, Figure, KeyEntry, Row, Table, evidence_cell, filled
 
 MAX_KINDS = 4
 """In the figure; a reader finds the others in the file."""
@@ -288,3 +289,40 @@ def _loss(row: FaultRow) -> str:
     if row.losing_at_most_share is not None:
         return f"at most {people.share(row.losing_at_most_share)} of faults lose any"
     return f"of {row.writes_acknowledged:,}, in {row.trials_with_loss:,} of {len(row.trials):,} trials"
+
+
+def costs_table(book: Book, rows: Sequence[BenchmarkRow], palette: Palette) -> Table | None:
+    """What the dearer configurations cost more, and what their shorter outages save; None without prices."""
+    names = [row.benchmark for row in rows]
+    found = sorted(
+        (one for one in book.lookup[OutageCostRow] if one.benchmark in names),
+        key=lambda one: (names.index(one.benchmark), one.more_usd, one.configuration),
+    )
+    if not found:
+        return None
+    return filled(
+        f"What shorter outages save, at {people.limit(found[0].faults_per_year)} faults a year of each kind",
+        found,
+        (Column("Fault"), lambda row: Cell(row.benchmark, tone="name")),
+        (Column("Configuration"), lambda row: Cell(palette.called[row.configuration], tone="name")),
+        (Column("Beside"), lambda row: Cell(palette.called[row.than], tone="name")),
+        (Column("More a month", numeric=True), lambda row: people.money(row.more_usd)),
+        (Column("Back earlier by", numeric=True), _earlier),
+        (Column("A year", numeric=True), lambda row: people.quantity(row.saved_s_per_year, "s")),
+        (
+            Column("Pays from", numeric=True, hint="What an hour of outage must cost; where it is surely shorter."),
+            lambda row: people.money(row.pays_from_usd_per_hour),
+        ),
+        *(
+            [(Column("Saves a month", numeric=True), lambda row: people.money(row.saved_usd))]
+            if found[0].outage_usd_per_hour is not None
+            else []
+        ),
+    )
+
+
+def _earlier(row: OutageCostRow) -> Cell:
+    high_s = row.saved_s if row.saved_high_s is None else row.saved_high_s
+    between = people.Between(row.saved_s, row.saved_low_s, high_s)
+    form = _SECONDS(between)
+    return Cell(form.text(row.saved_s), note=people.dashed(between, form))
