@@ -3,12 +3,14 @@
 import os
 import subprocess
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
 
 import pytest
 
 from nephoscope.app.wiring import load_program
+from nephoscope.benchmarks.base import Ended
+from nephoscope.benchmarks.load.server_costs import Reading, happened
 from nephoscope.machines.telemetry import read_lines, server_counters
 from tests.support.control_group import control_group
 from tests.support.real_parts import needs
@@ -17,6 +19,7 @@ from tests.support.server import Server, server
 pytestmark = needs("postgres")
 
 SESSIONS = 6
+TIMES = 20
 
 
 @pytest.fixture(scope="module")
@@ -68,8 +71,7 @@ def test_sessions_that_end_leave_what_they_used(postgres: Server) -> None:
 
 def test_a_servers_log_is_as_long_as_it_counts_itself(postgres: Server) -> None:
     def counted() -> float:
-        counters = postgres.database.counters(postgres.cluster, postgres.endpoint)
-        return postgres.loop.run_until_complete(counters)["log_bytes"]
+        return _counters(postgres)["log_bytes"]
 
     def of_records() -> int:
         return int(postgres.sql("SELECT wal_bytes FROM pg_stat_wal"))
@@ -79,6 +81,27 @@ def test_a_servers_log_is_as_long_as_it_counts_itself(postgres: Server) -> None:
     after, records_after = counted(), of_records()
     # Headers of pages come on top of the records, and others write a little between the two readings.
     assert after - before == pytest.approx(records_after - records_before, rel=0.02)
+
+
+def test_checkpoints_and_vacuums_during_a_measurement_are_found(postgres: Server) -> None:
+    """Provoked twenty times, and as many times not."""
+    found, ended = {True: 0, False: 0}, [Ended(0, 2000, 100)]
+    for provoked in (True, False) * TIMES:
+        looks = [Reading(0, _counters(postgres))]
+        postgres.sql("INSERT INTO t SELECT i, md5(i::text) FROM generate_series(1, 100) i")
+        if provoked:
+            postgres.sql("CHECKPOINT")
+            postgres.sql("VACUUM t")
+            time.sleep(0.2)  # the checkpointer counts once the command has returned
+        looks.append(Reading(2000, _counters(postgres)))
+        values = {row.metric: row.value for row in happened(ended, looks)}
+        found[provoked] += values["checkpoints_in_measurement"] > 0 and values["vacuums_in_measurement"] > 0
+    assert found[True] >= TIMES - 1
+    assert found[False] <= 1
+
+
+def _counters(postgres: Server) -> Mapping[str, float]:
+    return postgres.loop.run_until_complete(postgres.database.counters(postgres.cluster, postgres.endpoint))
 
 
 @pytest.mark.root

@@ -221,7 +221,7 @@ class HasCounters(Protocol):
     """Counts what its work costs."""
 
     async def counters(self, cluster: Cluster, endpoint: Endpoint) -> Mapping[str, float]:
-        """Counters of all its servers since their start, by name of `server_costs.COUNTED`; those that it has.
+        """Counters of all its servers since their start: those of `server_costs.COUNTED` and `HAPPENED` that it has.
 
         Raises:
             OutputUnreadable, ToolFailed, ToolTimedOut: it does not answer, or not with numbers.

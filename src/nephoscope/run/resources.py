@@ -154,7 +154,9 @@ def server_costs_of(
         ahead_ms = (offsets_s.get(name, 0.0) - offsets_s.get(load, 0.0)) * MS_PER_SECOND
         machines.append(_readings(telemetry.get(name, ()), ahead_ms, shared))
     yield from server_costs.measurements(server_costs.SAMPLED, ended, machines)
-    yield from server_costs.measurements(server_costs.COUNTED, ended, [counting.readings(raw)])
+    counted = counting.readings(raw)
+    yield from server_costs.measurements(server_costs.COUNTED, ended, [counted])
+    yield from server_costs.happened(ended, counted)
 
 
 def _readings(lines: Lines, ahead_ms: float, left_out: Collection[str]) -> list[Reading]:

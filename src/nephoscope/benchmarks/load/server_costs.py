@@ -101,7 +101,16 @@ COUNTED = _costs(
     ("sent_bytes", "B", "bytes sent", "to clients: INFO of Valkey, status of MariaDB"),
 )
 """What servers say themselves."""
-SERVER_COSTS = tuple(cost.metric for cost in (*SAMPLED, *COUNTED))
+_BETWEEN = "between the looks at its counters, after the first second of the measurement and at its end"
+HAPPENED = tuple(
+    Cost(f"{what}s", Metric.lower(f"{what}s_in_measurement", "1", f"{what}s during the measurement", clock))
+    for what, clock in (
+        ("checkpoint", f"checkpoints that PostgreSQL began {_BETWEEN}"),
+        ("vacuum", f"tables of the database that PostgreSQL finished to vacuum {_BETWEEN}"),
+    )
+)
+"""What a server does now and then, and what may be the cause of a pause."""
+SERVER_COSTS = tuple(cost.metric for cost in (*SAMPLED, *COUNTED, *HAPPENED))
 
 
 def measurements(
@@ -122,8 +131,27 @@ def measurements(
             yield cost.metric.measured(value)
 
 
+def happened(ended: Sequence[Ended], readings: Sequence[Reading]) -> Iterator[Measurement]:
+    """What the server did meanwhile, as far as it counts that.
+
+    Args:
+        ended: operations, in order of time.
+        readings: of the server's own counters, in order of time.
+    """
+    grown, _ = _grown(ended, readings)
+    yield from (one.metric.measured(grown[one.counter]) for one in HAPPENED if grown.get(one.counter, -1) >= 0)
+
+
 def _per_operation(ended: Sequence[Ended], readings: Sequence[Reading]) -> Counters:
-    """Growth of each counter / operations, of all parts of the measurement with two readings."""
+    """Growth of each counter / operations."""
+    sums, operations = _grown(ended, readings)
+    if sums.get("unseen_cpu_s", 0.0) > _UNSEEN_SHARE * sums.get("cpu_s", 0.0):
+        sums.pop("context_switches", None)
+    return {name: total / operations for name, total in sums.items() if total >= 0}  # a server that restarted
+
+
+def _grown(ended: Sequence[Ended], readings: Sequence[Reading]) -> tuple[dict[str, float], float]:
+    """Growth of each counter, and the operations meanwhile, of all parts of the measurement with two readings."""
     grown: list[Counters] = []
     operations = 0.0
     for part in stretches(ended):
@@ -134,12 +162,9 @@ def _per_operation(ended: Sequence[Ended], readings: Sequence[Reading]) -> Count
             shared = first.counters.keys() & last.counters.keys()
             grown.append({name: last.counters[name] - first.counters[name] for name in shared})
     if operations <= 0:
-        return {}
+        return {}, 0.0
     names = set.intersection(*(set(one) for one in grown))
-    sums = {name: fsum(one[name] for one in grown) for name in names}
-    if sums.get("unseen_cpu_s", 0.0) > _UNSEEN_SHARE * sums.get("cpu_s", 0.0):
-        sums.pop("context_switches", None)
-    return {name: total / operations for name, total in sums.items() if total >= 0}  # a server that restarted
+    return {name: fsum(one[name] for one in grown) for name in names}, operations
 
 
 def _ended_until(part: Sequence[Ended], at_unix_ms: float) -> float:

@@ -11,7 +11,7 @@ import pytest
 from nephoscope.benchmarks.base import Ended
 from nephoscope.benchmarks.load import counting
 from nephoscope.benchmarks.load.contract import ClientUse, Interval
-from nephoscope.benchmarks.load.server_costs import COUNTED, SAMPLED, Reading, measurements
+from nephoscope.benchmarks.load.server_costs import COUNTED, SAMPLED, Reading, happened, measurements
 from nephoscope.benchmarks.load.spec import LoadSpec, PointSelectWorkload, PostgresTarget
 from nephoscope.databases.base import Endpoint, HasCounters
 from nephoscope.databases.fake import FakeDatabase
@@ -80,6 +80,16 @@ def test_switches_are_not_known_where_processes_came_and_went_unseen() -> None:
 
     assert switches(0.01) == pytest.approx(1)
     assert switches(0.2) is None
+
+
+def test_what_the_server_did_during_the_measurement_is_counted() -> None:
+    looks = readings((9.5, 1), (10.5, 4), (12.5, 6), (13.5, 9), counter="checkpoints")
+    assert [(row.metric, row.value) for row in happened(THREE_SECONDS, looks)] == [("checkpoints_in_measurement", 2)]
+    nothing = readings((10.5, 4), (12.5, 4), counter="vacuums")
+    assert [(row.metric, row.value) for row in happened(THREE_SECONDS, nothing)] == [("vacuums_in_measurement", 0)]
+    restarted = readings((10.5, 4), (12.5, 0), counter="checkpoints")
+    for unknown in (restarted, readings((10.5, 4), (12.5, 6)), []):
+        assert list(happened(THREE_SECONDS, unknown)) == []
 
 
 class _Counting(FakeDatabase, HasCounters):
