@@ -20,6 +20,8 @@ from bench.harness.sources import ROOT
 
 PROFILES = ("chatty", "batched", "pipelined", "proc")
 FAKE_RATES_PER_S = (50_000, 100_000)
+TRIED_RATES_PER_S = (12_500, 25_000, 50_000, 75_000, 100_000, 150_000, 200_000, 300_000, 400_000, 600_000, 800_000)
+"""Which of them this machine keeps is a fact about it, and no goal."""
 TERMINAL_WAREHOUSES = 10_000
 _POINTS, _LITTLE = 100 * bars.EQUAL_LOSS, 100 * bars.LITTLE_LOSS
 ABOUT = f"""\
@@ -190,6 +192,7 @@ def bars_on_fake(setting: Setting, rounds: int, lines: list[str]) -> list[bars.B
         except (RuntimeError, ValueError) as error:
             say(f"{what}: {error}")
         reached.append(results.of_pacing(what, found, 100))
+    lines.append(_highest_kept(setting))
     what = f"{10 * TERMINAL_WAREHOUSES:,} waiting terminals against the fake target"
     try:
         terminals = bars.spread([solo.waiting_terminals_bytes(setting, TERMINAL_WAREHOUSES, setting.seconds) / 2**20])
@@ -197,6 +200,23 @@ def bars_on_fake(setting: Setting, rounds: int, lines: list[str]) -> list[bars.B
         say(f"{what}: {error}")
         terminals = None
     return [*reached, bars.of_spread(what, terminals, 300, "MiB", 0)]
+
+
+def _highest_kept(setting: Setting) -> str:
+    """A line about the highest rate that this machine keeps."""
+
+    def is_kept(rate: int) -> bool:
+        try:
+            return solo.pacing(setting, rate, setting.seconds, runs=1).is_kept
+        except (RuntimeError, ValueError) as error:
+            say(f"{rate:,} arrivals/s against the fake target: {error}")
+            return False
+
+    rate = results.highest_kept(is_kept, TRIED_RATES_PER_S)
+    if rate is None:
+        return f"- Not even {TRIED_RATES_PER_S[0]:,} arrivals/s were kept: nothing that was tried."
+    more = "all that was tried" if rate == TRIED_RATES_PER_S[-1] else "the next one tried was not"
+    return f"- The highest rate that was kept is {rate:,} arrivals/s, by one thread on 64 connections: {more}."
 
 
 def head(words: Sequence[str], setting: Setting, rounds: str, version: str) -> list[str]:

@@ -14,6 +14,7 @@ from bench.harness.sources import ROOT
 
 _TICKS_PER_S = os.sysconf("SC_CLK_TCK")
 _KIB = 1024
+_GOVERNOR = Path("/sys/devices/system/cpu/cpu0/cpufreq/scaling_governor")
 _LOOK_EVERY_S = 0.05
 
 
@@ -168,4 +169,5 @@ def machine() -> str:
     release = os.uname()
     cpus = len(os.sched_getaffinity(0))
     name = f"{model[1] if model else release.machine}{clock}"
-    return f"{name}, {cpus} CPUs, {gib:.1f} GiB, {release.sysname} {release.release}"
+    governor = _GOVERNOR.read_text(encoding="ascii").strip() if _GOVERNOR.exists() else "not shown"
+    return f"{name}, governor {governor}, {cpus} CPUs, {gib:.1f} GiB, {release.sysname} {release.release}"

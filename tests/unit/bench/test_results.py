@@ -118,6 +118,21 @@ def test_the_floor_beside_pgbenchs_script_shows_what_no_client_can_reach() -> No
     assert f"| {what} |  | 0.60 (0.60..0.60) | no bar, for comparison |" in rows
 
 
+def test_a_goal_is_a_multiple_of_the_floor_of_the_same_round() -> None:
+    costs = {"nephoscope-load pipelined": [1.24, 2.52], "floor pipelined": [1.0, 2.0]}
+    costs |= {"nephoscope-load point-select": [1.2, 1.2], "floor point-select": [1.0, 1.0]}
+    rows = [bar.row() for bar in results.bars_of_clients({name: [*map(done, each)] for name, each in costs.items()})]
+    what = "client CPU per transaction, `pipelined` / its floor"
+    assert f"| {what} | ≤ 1.25 × | 1.25 (1.24..1.26) | met |" in rows
+    assert "| client CPU per point select / its floor | ≤ 1.15 × | 1.20 (1.20..1.20) | **missed** |" in rows
+
+
+def test_the_highest_rate_is_the_last_one_before_the_first_that_is_not_kept() -> None:
+    assert results.highest_kept(lambda rate: rate not in {3, 5}, [1, 2, 3, 4]) == 2
+    assert results.highest_kept(lambda rate: rate < 9, [1, 2]) == 2
+    assert results.highest_kept(lambda rate: rate > 1, [1, 2]) is None
+
+
 def test_a_peer_is_shown_beside_ours() -> None:
     rounds = {"nephoscope-load chatty": [done(1.0)], "go-tpc": [done(2.0)]}
     (bar,) = results.bars_of_peers(rounds, {"go-tpc": "nephoscope-load chatty"})
