@@ -17,7 +17,7 @@ from nephoscope.benchmarks.load.counting import counting
 from nephoscope.benchmarks.load.data_size import DATA_SIZE, as_sized, size_data, size_measured
 from nephoscope.benchmarks.load.loading import telling_loads
 from nephoscope.benchmarks.load.metrics import CLIENT_CPU, CLIENT_CPU_PER_OPERATION, OFFERED, RETRIES, load_row
-from nephoscope.benchmarks.load.saturation import saturation, saturation_measurements, too_slow
+from nephoscope.benchmarks.load.saturation import round_trips_per_s, saturation, saturation_measurements, too_slow
 from nephoscope.benchmarks.load.spec import (
     AerospikeTarget,
     AnyTarget,
@@ -177,7 +177,31 @@ class LoadBenchmark(Benchmark):
         else:
             (site.raw_dir / f"{CALIBRATION}.stdout").write_bytes(known.output)
             (site.raw_dir / CALIBRATED_IN).write_text(f"{known.made_in}\n", encoding="utf-8")
+        await self._require_rate(site, copy, parameters)
         return copy
+
+    async def _require_rate(self, site: Site, endpoint: Endpoint, parameters: Any) -> None:
+        """That empty round trips on these connections come at the rate that is asked: nothing else comes faster.
+
+        A calibration that says no is repeated once, as something else may have slowed it down.
+
+        Raises:
+            ToolFailed: they do not.
+        """
+        pace = self.pace(parameters)
+        if isinstance(pace, load_spec.ClosedPace):
+            return
+        reached_per_s = _calibrated_per_s(site)
+        if reached_per_s < pace.rate_per_s:
+            (site.raw_dir / CALIBRATED_IN).unlink(missing_ok=True)
+            await self._calibrate(site, endpoint, parameters)
+            reached_per_s = max(reached_per_s, _calibrated_per_s(site))
+        if reached_per_s < pace.rate_per_s:
+            raise ToolFailed(
+                f"{pace.rate_per_s:,.15g} operations/s cannot be sent here: empty round trips on the same connections "
+                f"reach {reached_per_s:,.0f}/s, with a database that has nothing to do",
+                hint="ask for a lower `rate_per_s`, or give the load generator more connections or CPUs",
+            )
 
     def calibrated_load(self, site: Site, endpoint: Endpoint, parameters: Any) -> str:
         """What two calibrations have in common whose results are the same: not the data, nor the random draws."""
@@ -358,6 +382,10 @@ class LoadBenchmark(Benchmark):
         """A database name that two data sets share only when they are equal."""
         text = f"{self.version} {self.data_set(parameters).model_dump_json()} {parameters.dialect} {data_seed}"
         return f"nephoscope_{self.name.replace('-', '_')}_{hashlib.sha256(text.encode()).hexdigest()[:12]}"
+
+
+def _calibrated_per_s(site: Site) -> float:
+    return round_trips_per_s(load_output.read((site.raw_dir / f"{CALIBRATION}.stdout").read_bytes()))
 
 
 def _sized(site: Site, parameters: Any) -> Any:

@@ -66,8 +66,8 @@ def _evidence(output: LoadOutput, calibration: LoadOutput | None) -> Saturation:
         dropped_packets=sum(row.dropped_packets for row in seen) if seen else None,
         gaps=output.finished.gaps,
         measured_s=measured_s,
-        round_trips_per_s=_round_trips_per_s(output),
-        calibration_per_s=None if calibration is None else _round_trips_per_s(calibration),
+        round_trips_per_s=round_trips_per_s(output),
+        calibration_per_s=None if calibration is None else round_trips_per_s(calibration),
         calibration_thread_cpu_share=None if calibration is None else _most_busy(calibration.measured),
     )
 
@@ -75,7 +75,7 @@ def _evidence(output: LoadOutput, calibration: LoadOutput | None) -> Saturation:
 def too_slow(output: LoadOutput, calibration: LoadOutput) -> bool:
     """Whether the calibration counts against the load generator; see the check `generator-bound`."""
     busiest = _most_busy(calibration.measured)
-    return busiest is not None and counts_against(_round_trips_per_s(calibration), _round_trips_per_s(output), busiest)
+    return busiest is not None and counts_against(round_trips_per_s(calibration), round_trips_per_s(output), busiest)
 
 
 def saturation_measurements(output: LoadOutput) -> list[Measurement]:
@@ -142,7 +142,7 @@ def _ended(output: LoadOutput) -> int:
     return sum(row.count for interval in output.measured for row in interval.operations)
 
 
-def _round_trips_per_s(output: LoadOutput) -> float:
+def round_trips_per_s(output: LoadOutput) -> float:
     """Of the measurement interval: its operations by the mean of the whole action, which alone is counted."""
     everything = sum(row.all for row in output.finished.operations)
     return _ended(output) * output.finished.round_trips / everything / output.measured_s if everything else 0.0

@@ -10,9 +10,11 @@ import pytest
 from nephoscope.benchmarks.base import Site
 from nephoscope.benchmarks.calibrations import Calibrations, OwnCalibrations
 from nephoscope.benchmarks.database.highest_load import HighestLoad, HighestLoadParameters
+from nephoscope.benchmarks.database.kv import Kv, KvParameters
 from nephoscope.benchmarks.database.tpcc import Tpcc, TpccParameters
 from nephoscope.databases.base import Endpoint
 from nephoscope.machines.remote import Command, Completed, MachineHandle
+from nephoscope.model.errors import ToolFailed
 from tests.support.load_lines import Line, changed, with_client
 from tests.support.site import site_here
 
@@ -144,3 +146,30 @@ def test_a_search_always_calibrates(tmp_path: Path) -> None:
     kept.keep(workload.calibrated_load(site, Endpoint("", {}, "", ""), parameters.closed()), FAST)
     asyncio.run(HighestLoad().prepare(site, parameters))
     assert machine.asked == ["load-calibration"]
+
+
+@pytest.mark.parametrize(
+    ("calibrations", "share", "sent", "calibrated"),
+    [
+        ([SLOW], 1.9, True, 1),
+        ([SLOW, FAST], 5, True, 2),
+        ([FAST, SLOW], 11, False, 2),
+        ([SLOW, SLOW], 2.1, False, 2),
+    ],
+    ids=["slower than calibrated", "the first calibration was disturbed", "faster than both", "equal twice"],
+)
+def test_a_rate_that_cannot_be_sent_here_is_told_before_anything_is_measured(
+    tmp_path: Path, calibrations: list[bytes], share: float, sent: bool, calibrated: int
+) -> None:
+    """`SLOW` has two times the round trips of a trial, `FAST` ten times."""
+    rate_per_s = share * round_trips_per_s(json.loads(RUN.splitlines()[-1]))
+    machine = Machine(list(calibrations))
+    site = machine.site(tmp_path / "a", Calibrations().of("a/1", "small", ["boot"]))
+    preparing = Kv().prepare(site, KvParameters(pace="constant", rate_per_s=rate_per_s))
+    if sent:
+        asyncio.run(preparing)
+    else:
+        with pytest.raises(ToolFailed, match=r"operations/s cannot be sent here: .* reach [\d,]+/s") as told:
+            asyncio.run(preparing)
+        assert "lower `rate_per_s`" in told.value.hint
+    assert machine.asked == ["load-calibration"] * calibrated
