@@ -3,6 +3,7 @@
 from collections.abc import Iterator, Sequence
 
 from nephoscope.analysis.lookup import Lookup, grouped
+from nephoscope.insights.names import type_name
 from nephoscope.insights.words import Draft, warning
 from nephoscope.model.price_rows import OLD_PRICE_DAYS, CostRow, TransferRow
 from nephoscope.model.rows import TrialRow
@@ -32,7 +33,7 @@ def price_age(lookup: Lookup) -> Iterator[Draft]:
             },
             trials=_counting(lookup, names),
             name=oldest.configuration,
-            part=oldest.oldest or "the machine",
+            part=type_name(oldest.configuration, oldest.oldest) if oldest.oldest else "the machine",
             date=oldest.oldest_date or oldest.date or "an unknown day",
         )
 

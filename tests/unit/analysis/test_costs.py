@@ -88,8 +88,9 @@ def test_the_age_of_a_cost_is_that_of_its_oldest_price() -> None:
     """A volume's price may be years older than that of its machine."""
     rows = [price("large", 0.4), price("v", 0.1, kind=Kind.STORAGE, unit=Unit.GB_MONTH, date="2023-06")]
     sold_with = sold("a", "large", volumes=[{"kind": "v", "size": 100}])
-    (cost,) = analyse(replace(study([sold_with], {"a": SIX}), book=PriceBook(rows)))[CostRow]
-    assert (cost.date, cost.oldest, cost.oldest_date) == ("2025-03", "v", "2023-06")
+    priced = analyse(replace(study([sold_with], {"a": SIX}), book=PriceBook(rows)))[CostRow]
+    (cost,) = (row for row in priced if row.month_usd is not None)
+    assert (cost.date, cost.oldest, cost.oldest_date) == ("2025-03", "v size", "2023-06")
     assert cost.age_days == (date(2025, 6, 30) - date(2023, 6, 1)).days
 
 
