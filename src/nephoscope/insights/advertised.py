@@ -63,6 +63,12 @@ class Delivery:
         return Between(*(end / self.advertised.value for end in (level.value, level.low, level.high)))
 
     @property
+    def job(self) -> str:
+        """What a volume was measured by: 'random reads of 4 KiB, queue depth 32, I/O rate'."""
+        title = title_in_sentence(self.metric)
+        return title[:1].lower() + title[1:]
+
+    @property
     def is_throttled(self) -> bool:
         """In at least half of its trials."""
         return bool(self.falls) and 2 * len(self.falls) >= self.watched
@@ -170,7 +176,7 @@ def sentence(lookup: Lookup, row: BenchmarkRow, group: Sequence[Delivery]) -> Dr
     between = "" if group[0].distance == "within a zone" else f" {group[0].distance}"
     job = ""
     if row.subject is Subject.STORAGE:
-        job, words["job"] = " ({job})", title_in_sentence(group[0].metric)
+        job, words["job"] = " ({job})", group[0].job
     if len(group) == 1:
         template = f"{{provider}}{between}{job}: {named('k', group[0], verb='reached')}."
     else:

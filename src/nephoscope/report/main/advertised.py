@@ -7,7 +7,6 @@ import altair as alt
 
 from nephoscope.analysis.lookup import unique
 from nephoscope.insights.advertised import Delivery, deliveries
-from nephoscope.insights.names import title_in_sentence
 from nephoscope.model import numbers as people
 from nephoscope.model.rows import BenchmarkRow
 from nephoscope.model.subjects import Subject
@@ -63,8 +62,8 @@ def measured_of_advertised(book: Book, rows: Sequence[BenchmarkRow], palette: Pa
 
 
 def _measured(row: BenchmarkRow, one: Delivery) -> str:
-    """'multi-stream'; of volumes with the job: 'fio: random reads of 4 KiB, queue depth 32: I/O rate'."""
-    return f"{row.uses}: {title_in_sentence(one.metric)}" if row.subject is Subject.STORAGE else row.uses
+    """'multi-stream'; of volumes with the job: 'fio: random reads of 4 KiB, queue depth 32, I/O rate'."""
+    return f"{row.uses}: {one.job}" if row.subject is Subject.STORAGE else row.uses
 
 
 def _by_provider(sign: dict[str, Any]) -> tuple[str, float]:
