@@ -24,7 +24,7 @@ from nephoscope.model.rows import (
     Statistic,
     TrialRow,
 )
-from nephoscope.model.scopes import OVERALL, Scope
+from nephoscope.model.scopes import OVERALL
 
 Row = TypeVar("Row")
 MetricKey = tuple[str, str]
@@ -135,12 +135,10 @@ class Lookup:
         """The best of each scope, the overall one first."""
         return self._bests.get((benchmark, metric, view, basis), [])
 
-    def best_of(
-        self, benchmark: str, metric: str, *, view: View = "plain", basis: str | None = None, scope: Scope = OVERALL
-    ) -> BestRow | None:
-        """The best of a scope; None if fewer than two compete in it."""
+    def best_of(self, benchmark: str, metric: str, *, view: View = "plain", basis: str | None = None) -> BestRow | None:
+        """The best of all; None if fewer than two compete."""
         rows = self.bests_of(benchmark, metric, view=view, basis=basis)
-        return next((row for row in rows if row.scope == scope), None)
+        return next((row for row in rows if row.scope == OVERALL), None)
 
     @cached_property
     def _bests(self) -> Mapping[tuple[str, str, View, str | None], list[BestRow]]:

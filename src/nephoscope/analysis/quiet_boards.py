@@ -15,6 +15,8 @@ BoardKey = tuple[str, str, View, str | None]
 """Benchmark, metric, view, price basis."""
 PAIR = 2
 """So many configurations are compared with each other, not ranked among many."""
+MAX_NOTES = 3
+"""Further ones are counted."""
 
 
 @dataclass(frozen=True)
@@ -99,9 +101,7 @@ def quiet_boards(
     )
 
 
-def notes_of(
-    benchmark: str, metric: str, view: View, names: Sequence[str], notes: Mapping[CellKey, str], most: int = 3
-) -> str:
+def notes_of(benchmark: str, metric: str, view: View, names: Sequence[str], notes: Mapping[CellKey, str]) -> str:
     """What to add about those of the configurations of which steal rejected much: see `delivered.rejection_notes`.
 
     Args:
@@ -110,14 +110,13 @@ def notes_of(
         view: plain, per CPU or per dollar.
         names: configurations that the answer is about.
         notes: by benchmark, metric, per CPU and configuration.
-        most: further notes are counted.
     """
     if not notes:
         return ""
     keys = ((benchmark, metric, view == "per CPU", name) for name in sorted({*names}))
     found = [notes[key] for key in keys if key in notes]
-    more = [f"and much of {len(found) - most} more"] if len(found) > most else []
-    return "; ".join([*found[:most], *more])
+    more = [f"and much of {len(found) - MAX_NOTES} more"] if len(found) > MAX_NOTES else []
+    return "; ".join([*found[:MAX_NOTES], *more])
 
 
 def quiet(of: Workings) -> QuietBoards:

@@ -3,7 +3,6 @@
 from collections.abc import Mapping, Sequence
 from datetime import date
 
-from nephoscope.model.errors import InputError
 from nephoscope.model.frozen import Frozen
 from nephoscope.prices.book import PriceBook
 from nephoscope.prices.cost import Bill, MachineWithVolumes, Method, Volume, month
@@ -187,20 +186,7 @@ SERIES: Mapping[str, tuple[float, ...]] = {
 PROVIDER = "gcp"
 
 
-def sustained_use_percent(provider: str, machine_type: str, share_of_month: float = 1.0) -> float | None:
-    """The discount on a machine that is used for a part of a month, in percent of its on-demand price.
-
-    Returns:
-        None: its series has no such discount, or none is documented.
-
-    Raises:
-        InputError: a part of a month that does not lie above 0 and up to 1.
-    """
-    if not 0 < share_of_month <= 1:
-        raise InputError(f"a share of a month must be above 0 and at most 1, found {share_of_month:g}")
+def sustained_use_percent(provider: str, machine_type: str) -> float | None:
+    """The discount on a machine that is used all month, in percent of its on-demand price; None: none is documented."""
     tiers = SERIES.get(machine_type.partition("-")[0]) if provider == PROVIDER else None
-    if tiers is None:
-        return None
-    quarters = share_of_month * len(tiers)
-    paid = sum(rate * min(1.0, max(0.0, quarters - place)) for place, rate in enumerate(tiers))
-    return 100 * (1 - paid / quarters)
+    return None if tiers is None else 100 * (1 - sum(tiers) / len(tiers))

@@ -1,7 +1,5 @@
 """Each figure of a report as files that stand alone: SVG, PNG and its rows as CSV, for articles and previews."""
 
-import csv
-import io
 import re
 import textwrap
 from collections.abc import Iterable, Iterator, Sequence
@@ -12,8 +10,9 @@ from pathlib import Path
 import jinja2
 import vl_convert
 
+from nephoscope.analysis.lookup import unique
+from nephoscope.analysis.query import csv_of
 from nephoscope.model.analysed import AnalysedStudy
-from nephoscope.model.cells import inert
 from nephoscope.report.figures import theme
 from nephoscope.report.figures.library import VEGA_LITE_VERSION
 from nephoscope.report.figures.spec import Spec, unpacked
@@ -154,12 +153,9 @@ def _rows_of(figure: Figure, specs: Iterable[Spec]) -> bytes:
         for panel, spec in zip(figure.panels, specs, strict=True)
         for row in spec["datasets"].get("rows", ())
     ]
-    out = io.StringIO(newline="")
-    writer = csv.DictWriter(out, list(dict.fromkeys(name for row in rows for name in row)), lineterminator="\n")
-    writer.writeheader()
-    for row in rows:
-        writer.writerow({name: "" if cell is None else inert(str(cell)) for name, cell in row.items()})
-    return out.getvalue().encode()
+    columns = unique(name for row in rows for name in row)
+    cells = [["" if row.get(name) is None else str(row[name]) for name in columns] for row in rows]
+    return csv_of(columns, cells).encode()
 
 
 def _index(figures: Iterable[Figure], source: str) -> str:

@@ -1,6 +1,5 @@
 """The report's files: index.html, evidence.html and their data as CSV and Parquet. Pure; `store` writes them."""
 
-import csv
 import io
 import json
 import zipfile
@@ -14,10 +13,10 @@ from pydantic import TypeAdapter
 
 from nephoscope.analysis.lookup import unique
 from nephoscope.analysis.published import BUNDLE, DOCUMENT, document
+from nephoscope.analysis.query import csv_of
 from nephoscope.analysis.table import in_columns
 from nephoscope.analysis.tables import csv_of_parquet, to_parquet
 from nephoscope.model.analysed import AnalysedStudy
-from nephoscope.model.cells import inert
 from nephoscope.model.missing import MissingPart
 from nephoscope.model.rows import ConfigurationRow
 from nephoscope.report.figure_files import PREVIEW, preview
@@ -115,31 +114,22 @@ def _configurations(study: AnalysedStudy) -> bytes:
     """Each configuration's machine; a study's labels are the last columns, because each study has its own."""
     known = [name for name in ConfigurationRow.model_fields if name != "labels"]
     labels = unique(label for row in study[ConfigurationRow] for label in row.labels)
-    out = io.StringIO(newline="")
-    writer = csv.writer(out, lineterminator="\n")
-    writer.writerow([*known, *(inert(f"label_{label}") for label in labels)])
-    for row in study[ConfigurationRow]:
-        cells = [*(getattr(row, name) for name in known), *map(row.labels.get, labels)]
-        writer.writerow(["" if cell is None else inert(str(cell)) for cell in cells])
-    return out.getvalue().encode()
+    cells = [[*(getattr(row, name) for name in known), *map(row.labels.get, labels)] for row in study[ConfigurationRow]]
+    return csv_of([*known, *(f"label_{label}" for label in labels)], cells).encode()
 
 
 def _metrics(study: AnalysedStudy) -> bytes:
-    out = io.StringIO(newline="")
-    writer = csv.writer(out, lineterminator="\n")
     columns = ("benchmark", "metric", "title", "unit", "direction", "headline", "per_cpu", "clock", "subject")
-    writer.writerow([*columns, "measured_machines", "measured_volumes", "measured_s"])
-    for row in study.benchmarks:
-        for metric in row.metrics:
-            flags = [str(metric.headline).lower(), str(metric.per_cpu).lower()]
-            writer.writerow(
-                [
-                    *map(inert, (row.benchmark, metric.name, metric.title, metric.unit, metric.direction)),
-                    *(*flags, inert(metric.clock), row.subject),
-                    *(row.extent.machines or "", str(row.extent.volumes).lower(), row.measured_s or ""),
-                ]
-            )
-    return out.getvalue().encode()
+    cells = [
+        [
+            *(row.benchmark, metric.name, metric.title, metric.unit, metric.direction),
+            *(str(metric.headline).lower(), str(metric.per_cpu).lower(), metric.clock, row.subject),
+            *(row.extent.machines or "", str(row.extent.volumes).lower(), row.measured_s or ""),
+        ]
+        for row in study.benchmarks
+        for metric in row.metrics
+    ]
+    return csv_of([*columns, "measured_machines", "measured_volumes", "measured_s"], cells).encode()
 
 
 def _settled(study: AnalysedStudy) -> list[list[str]]:

@@ -83,19 +83,15 @@ MAX_METRIC_ROWS = 600
 """Rows of one benchmark's table of all metrics."""
 MAX_METRIC_ROWS_IN_ALL = 3_000
 """Rows of these tables of all benchmarks together."""
-MAX_FORMULAS = 200
-"""Monthly costs whose formula the page shows."""
 
 
 @dataclass(frozen=True)
 class Badge:
-    """A verdict: a sign, a word and its subject; never colour alone."""
+    """A verdict: a sign and a word; never colour alone."""
 
     sign: str
     word: str
     tone: str
-    rest: str = ""
-    href: str | None = None
 
 
 @dataclass(frozen=True)
@@ -121,7 +117,6 @@ class Cell:
     folded: str = ""
     """Text of several lines, of which only the first is visible at once."""
     code: bool = False
-    span: int = 1
 
 
 @dataclass(frozen=True)
@@ -135,14 +130,12 @@ class Column:
 
 @dataclass(frozen=True)
 class Row:
-    """A row; `group` makes it a heading for the rows below; `continued` means that a cell above spans column one."""
+    """A row; `group` makes it a heading for the rows below."""
 
     cells: tuple[Cell, ...] = ()
     anchor: str | None = None
-    tone: str = ""
     group: Link | None = None
     group_note: str = ""
-    continued: bool = False
 
 
 @dataclass(frozen=True)
@@ -166,8 +159,8 @@ class Table:
 
     @property
     def chunks(self) -> list[Chunk]:
-        """The rows by group, each folded when it is long; unfolded where a cell spans rows."""
-        if len(self.rows) < FOLDED_FROM or any(cell.span > 1 for row in self.rows for cell in row.cells):
+        """The rows by group, each folded when it is long."""
+        if len(self.rows) < FOLDED_FROM:
             return [Chunk(self.rows)]
         starts = [index for index, row in enumerate(self.rows) if row.group or index == 0]
         groups = [self.rows[start:end] for start, end in zip(starts, [*starts[1:], len(self.rows)], strict=True)]
@@ -310,9 +303,9 @@ class Book:
         """The same book, with the same evidence and figure numbers, for the sections of another page."""
         return replace(self, page=page)
 
-    def href(self, anchor: str, on: Page = Page.EVIDENCE) -> str:
-        """A link to an anchor of a page. Rows of evidence, trials and full tables are all on evidence.html."""
-        return f"#{anchor}" if on is self.page else f"{on}#{anchor}"
+    def href(self, anchor: str) -> str:
+        """A link to an anchor of evidence.html, which has all rows of evidence, trials and full tables."""
+        return f"#{anchor}" if self.page is Page.EVIDENCE else f"{Page.EVIDENCE}#{anchor}"
 
     def figure(
         self,
@@ -325,10 +318,12 @@ class Book:
         table: Table | None = None,
         table_link: Link | None = None,
         listed: Table | None = None,
-        columns: int = 1,
+        columns: int | None = None,
         apart: bool = False,
     ) -> Figure:
         """A figure with the next number; each panel is (title, alternative text, specification).
+
+        Two of them stand side by side, unless `columns` says another number.
 
         Its panels get common axes, unless they show quantities `apart`, and whole labels, and none is taller than a
         screen: see `figures.settled`.
@@ -339,7 +334,19 @@ class Book:
         drawn = tuple(Panel(f"{anchor}-{index}", *panel) for index, panel in enumerate(settled_panels, 1))
         below = " · ".join(filter(None, (self.mark, subtitle)))
         self.drawn.append(
-            Figure(number, anchor, title, below, caption, drawn, tuple(key), table, table_link, columns, listed)
+            Figure(
+                number=number,
+                anchor=anchor,
+                title=title,
+                subtitle=below,
+                caption=caption,
+                panels=drawn,
+                key=tuple(key),
+                table=table,
+                table_link=table_link,
+                columns=min(2, len(panels)) if columns is None else columns,
+                listed=listed,
+            )
         )
         return self.drawn[-1]
 
@@ -393,10 +400,9 @@ SIGNS = {
 }
 
 
-def verdict_badge(verdict: ComparisonVerdict, rest: str = "", href: str | None = None) -> Badge:
+def verdict_badge(verdict: ComparisonVerdict) -> Badge:
     """Better, worse, tie or not decided."""
-    sign, word, tone = SIGNS[verdict]
-    return Badge(sign, word, tone, rest, href)
+    return Badge(*SIGNS[verdict])
 
 
 def state_badge(row: TrialRow) -> Badge:

@@ -6,7 +6,6 @@ from typing import Any
 import pytest
 import yaml
 
-from nephoscope.model.errors import InputError
 from nephoscope.prices.book import Pick, PriceBook, shipped
 from nephoscope.prices.cost import METHODS
 from nephoscope.prices.offers import sustained_use_percent
@@ -98,20 +97,10 @@ def test_the_ways_of_a_price_list_are_found_too() -> None:
 
 
 @pytest.mark.parametrize(
-    ("machine", "share", "percent"),
-    [
-        ("n1-standard-4", 1, 30),
-        ("n1-standard-4", 0.75, 20),
-        ("n1-standard-4", 0.5, 10),
-        ("n1-standard-4", 0.25, 0),
-        ("n1-standard-4", 0.01, 0),
-        ("n2-standard-8", 1, 19.98),
-        ("n2d-highmem-8", 0.5, 6.61),
-        ("c2-standard-8", 1, 19.98),
-    ],
+    ("machine", "percent"), [("n1-standard-4", 30), ("n2-standard-8", 19.98), ("c2-standard-8", 19.98)]
 )
-def test_sustained_use_by_the_documented_tiers(machine: str, share: float, percent: float) -> None:
-    assert sustained_use_percent("gcp", machine, share) == pytest.approx(percent, abs=0.005)
+def test_sustained_use_by_the_documented_tiers(machine: str, percent: float) -> None:
+    assert sustained_use_percent("gcp", machine) == pytest.approx(percent, abs=0.005)
 
 
 @pytest.mark.parametrize(
@@ -119,12 +108,6 @@ def test_sustained_use_by_the_documented_tiers(machine: str, share: float, perce
 )
 def test_no_discount_is_guessed(provider: str, machine: str) -> None:
     assert sustained_use_percent(provider, machine) is None
-
-
-@pytest.mark.parametrize("share", [0, -1, 1.01])
-def test_a_part_of_a_month_lies_above_0_and_up_to_1(share: float) -> None:
-    with pytest.raises(InputError, match="share of a month"):
-        sustained_use_percent("gcp", "n1-standard-4", share)
 
 
 def test_the_price_list_of_2022_has_the_same_discounts_for_the_same_series() -> None:

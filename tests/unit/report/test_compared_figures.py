@@ -160,7 +160,7 @@ def test_steps_of_a_search_are_no_leaderboards() -> None:
     of = book(editions.cr2018())
     (steps,) = all_steps(of.lookup)
     assert (best_over_warehouses(of, steps), over_memory(of, steps)) == (None, None)
-    assert not [figure for _, _, figures in database_numbers(of).parts for figure in figures if "tpcc-" in figure.title]
+    assert not [figure for _, _, figures in database_numbers(of) for figure in figures if "tpcc-" in figure.title]
 
 
 def test_a_step_without_a_valid_trial_ends_its_line() -> None:
@@ -249,7 +249,7 @@ def test_curves_of_latency_name_every_machine_of_a_cloud() -> None:
 
 def test_a_study_of_one_machine_has_none_of_these() -> None:
     of = book(report_example.laptop())
-    assert database_numbers(of).parts == []
+    assert database_numbers(of) == []
     assert storage_shares(of) is None
     assert [
         figure for row in of.lookup.study.benchmarks for figure in (*round_trips(of, row), *cost_per_run(of, row))

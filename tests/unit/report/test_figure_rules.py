@@ -17,11 +17,11 @@ from hypothesis import strategies as st
 from nephoscope.analysis.lookup import Lookup
 from nephoscope.model.analysed import AnalysedStudy
 from nephoscope.model.rows import MeasurementRow
-from nephoscope.model.words import verdict_name
 from nephoscope.report.figures.results import MIN_LENGTH_S, MIN_POINTS, courses, finished
 from nephoscope.report.figures.settled import MAX_CHARACTERS, linear_ticks, log_ticks, settled, wrapped
 from nephoscope.report.figures.spec import NUMBER, TITLES, Spec, data, unchecked, unpacked
 from nephoscope.report.figures.spec import finished as chart
+from nephoscope.report.main.ratios import VERDICTS
 from nephoscope.report.parts import Book, Figure
 from nephoscope.report.sections.benchmarks import benchmark_section, compared_headlines, order_figures
 from nephoscope.report.sections.machine_numbers import machine_numbers
@@ -50,7 +50,7 @@ def every_figure(study: AnalysedStudy) -> Iterator[Figure]:
         yield from section.series
     yield from compared_headlines(book)
     yield from order_figures(book)
-    yield from (figure for _, _, many in machine_numbers(book).parts for figure in many)
+    yield from (figure for _, _, many in machine_numbers(book) for figure in many)
     assert book.missing == []
 
 
@@ -165,7 +165,7 @@ def test_a_legend_names_only_what_is_drawn(figures: list[Figure]) -> None:
         )
         names = {row["configuration"] for row in rows if "configuration" in row}
         assert not {entry.text for entry in figure.key if entry.sign in "●■▲◆▼✚▶◀"} & (set(TYPES) - names)
-        verdicts = {verdict_name(row["verdict"]) for row in rows if "verdict" in row}
+        verdicts = {VERDICTS[row["verdict"]][2] for row in rows if "verdict" in row}
         assert not verdicts or words == verdicts
 
 

@@ -13,8 +13,8 @@ from nephoscope.model.subjects import Subject
 from nephoscope.report.figures.network import BINS_PER_DECADE, floors_of
 from nephoscope.report.figures.results import curves_of
 from nephoscope.report.figures.spec import unpacked
-from nephoscope.report.parts import Book
-from nephoscope.report.sections.machine_numbers import MachineNumbers, machine_numbers
+from nephoscope.report.parts import Book, Figure
+from nephoscope.report.sections.machine_numbers import Part, machine_numbers
 from nephoscope.report.sections.machines import machines_table
 from nephoscope.report.sections.opening import key_facts
 from tests.support.some_tables import with_tables
@@ -25,17 +25,21 @@ REPLICATES = 6
 
 
 @pytest.fixture(scope="module")
-def found() -> MachineNumbers:
+def found() -> list[Part]:
     return machine_numbers(Book(Lookup(numbers(REPLICATES))))
+
+
+def part(found: list[Part], name: str) -> list[Figure]:
+    return [figure for anchor, _, many in found for figure in many if anchor == f"numbers-{name}"]
 
 
 def specs(figure: Any) -> list[dict[str, Any]]:
     return [unpacked(panel.script) for panel in figure.panels]
 
 
-def test_every_part_has_its_figures(found: MachineNumbers) -> None:
-    assert [heading for _, heading, _ in found.parts] == ["CPU", "Network", "Storage", "Small and large machines"]
-    titles = [figure.title for _, _, figures in found.parts for figure in figures]
+def test_every_part_has_its_figures(found: list[Part]) -> None:
+    assert [heading for _, heading, _ in found] == ["CPU", "Network", "Storage", "Small and large machines"]
+    titles = [figure.title for _, _, figures in found for figure in figures]
     assert titles == [
         "stress-ng: stress-ng matrix, the best of each cloud",
         "stress-ng: stress-ng matrix, ranked",
@@ -61,7 +65,7 @@ def test_every_part_has_its_figures(found: MachineNumbers) -> None:
         "sysbench-fileio: reads: effect of more threads",
         "stress-ng: stress-ng matrix, per CPU, small and large machines",
     ]
-    assert all(figure.table for _, _, figures in found.parts for figure in figures if "second by" not in figure.title)
+    assert all(figure.table for _, _, figures in found for figure in figures if "second by" not in figure.title)
 
 
 def test_database_machines_are_in_one_region() -> None:
@@ -84,8 +88,8 @@ def test_every_chart_is_what_the_schema_of_vega_lite_allows(monkeypatch: pytest.
     assert len(checked) > 20
 
 
-def test_the_ranking_is_by_what_a_cpu_gives(found: MachineNumbers) -> None:
-    (spec,) = specs(found.cpu[-1])
+def test_the_ranking_is_by_what_a_cpu_gives(found: list[Part]) -> None:
+    (spec,) = specs(part(found, "cpu")[-1])
     levels = [row["level"] for row in spec["datasets"]["rows"]]
     assert levels == sorted(levels, reverse=True)
     assert spec["datasets"]["rows"][0]["configuration"] == "n2-small"
@@ -96,8 +100,8 @@ def test_what_a_cpu_of_a_database_gives_is_no_ranking_of_cpus() -> None:
     database = {"subject": Subject.DATABASE}
     driven = [row.model_copy(update=database) if row.uses == "stress-ng" else row for row in study.benchmarks]
     found = machine_numbers(Book(Lookup(study.model_copy(update={"benchmarks": driven}))))
-    assert found.cpu == []
-    assert len(found.sizes) == 1
+    assert part(found, "cpu") == []
+    assert len(part(found, "sizes")) == 1
 
 
 def test_a_cluster_of_more_machines_is_no_larger_machine() -> None:
@@ -109,14 +113,14 @@ def test_a_cluster_of_more_machines_is_no_larger_machine() -> None:
             MachineRow(configuration=name, machine="db", facts=facts, trials=[], differs_in=[])
             for name in Lookup(study).configurations
         ]
-        return len(machine_numbers(Book(Lookup(with_tables(study, {MachineRow: rows})))).sizes)
+        return len(part(machine_numbers(Book(Lookup(with_tables(study, {MachineRow: rows})))), "sizes"))
 
     assert sizes(None), "by the CPUs of their trials"
     assert sizes(4) == 0, "their machines have as many"
 
 
-def test_a_histogram_holds_every_reply_once(found: MachineNumbers) -> None:
-    figure = next(one for one in found.network if "round-trip times" in one.title)
+def test_a_histogram_holds_every_reply_once(found: list[Part]) -> None:
+    figure = next(one for one in part(found, "network") if "round-trip times" in one.title)
     for spec in specs(figure):
         bins = spec["datasets"]["bins"]
         assert sum(one["count"] for one in bins) == REPLICATES * SECONDS
@@ -124,8 +128,8 @@ def test_a_histogram_holds_every_reply_once(found: MachineNumbers) -> None:
         assert all(one["high"] / one["low"] == pytest.approx(10 ** (1 / BINS_PER_DECADE)) for one in bins)
 
 
-def test_jobs_stand_with_what_they_do_and_a_mixed_one_with_both(found: MachineNumbers) -> None:
-    figure = next(one for one in found.storage if one.title == "fio: I/O rate by job")
+def test_jobs_stand_with_what_they_do_and_a_mixed_one_with_both(found: list[Part]) -> None:
+    figure = next(one for one in part(found, "storage") if one.title == "fio: I/O rate by job")
     jobs = {
         panel.title: list(dict.fromkeys(row["job"] for row in unpacked(panel.script)["datasets"]["rows"]))
         for panel in figure.panels
@@ -138,26 +142,26 @@ def test_jobs_stand_with_what_they_do_and_a_mixed_one_with_both(found: MachineNu
     }
 
 
-def test_physics_stands_beside_the_far_one_alone(found: MachineNumbers) -> None:
-    figure = next(one for one in found.network if "round-trip times" in one.title)
+def test_physics_stands_beside_the_far_one_alone(found: list[Part]) -> None:
+    figure = next(one for one in part(found, "network") if "round-trip times" in one.title)
     lines = {panel.title.partition(":")[0]: unpacked(panel.script)["datasets"]["floor"] for panel in figure.panels}
     assert lines.pop(FAR)[0]["floor"] == pytest.approx(34.3, rel=0.01)
     assert list(lines.values()) == [[]] * (len(MACHINES) - 1)
     assert "us-east-1 and us-west-2 are 3,503 km apart: light in fibre takes 34.3 ms" in figure.caption
 
 
-def test_small_and_large_of_a_family_share_a_row(found: MachineNumbers) -> None:
-    (spec,) = specs(found.sizes[0])
+def test_small_and_large_of_a_family_share_a_row(found: list[Part]) -> None:
+    (spec,) = specs(part(found, "sizes")[0])
     assert {(row["family"], row["size"]) for row in spec["datasets"]["rows"]} == {
         (family, size) for family in ("AWS m6i", "Google Cloud n2-standard") for size in ("smallest", "largest")
     }
-    assert [entry.text for entry in found.sizes[0].key] == ["smallest", "largest"]
+    assert [entry.text for entry in part(found, "sizes")[0].key] == ["smallest", "largest"]
 
 
 def test_the_laptop_s_report_has_its_cpu_and_its_disk() -> None:
     found = machine_numbers(Book(Lookup(report_example.laptop())))
-    assert [heading for _, heading, _ in found.parts][:1] == ["CPU"]
-    assert found.network == []
+    assert [heading for _, heading, _ in found][:1] == ["CPU"]
+    assert part(found, "network") == []
 
 
 def named(*names: str) -> list[Metric]:

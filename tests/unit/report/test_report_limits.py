@@ -15,11 +15,11 @@ from tests.unit.report import report_example as example
 COLUMNS = (Column("Name"), Column("Value", numeric=True))
 
 
-def table(*sizes: int, span: int = 1) -> Table:
+def table(*sizes: int) -> Table:
     rows: list[Row] = []
     for group, size in enumerate(sizes):
         rows.append(Row(group=Link(f"group {group}", None)))
-        rows += [Row((Cell(f"{group}-{index}", span=span), Cell("1"))) for index in range(size)]
+        rows += [Row((Cell(f"{group}-{index}"), Cell("1"))) for index in range(size)]
     return Table("numbers", COLUMNS, tuple(rows))
 
 
@@ -29,9 +29,8 @@ def test_each_group_of_a_long_table_is_folded_on_its_own() -> None:
     assert (len(short.shown), len(short.folded)) == (4, 0)
 
 
-def test_short_tables_and_cells_over_several_rows_are_never_torn() -> None:
+def test_a_short_table_is_never_torn() -> None:
     assert [len(chunk.folded) for chunk in table(12).chunks] == [0]
-    assert [len(chunk.folded) for chunk in table(40, span=2).chunks] == [0]
 
 
 def test_rows_are_escaped() -> None:

@@ -19,7 +19,6 @@ from nephoscope.report.figures.spec import (
     linear,
     rows_axis,
     shaped,
-    tie_band,
     tip,
     upwards,
 )
@@ -123,42 +122,6 @@ def order(configurations: Sequence[str], points: Rows, blocks: Rows, axis: str) 
         ),
     ]
     return finished(alt.layer(*layers), 240, points=points, blocks=blocks)
-
-
-def comparisons(labels: Sequence[str], rows: Rows, margin: float) -> Spec:
-    """Ratios with their intervals on a log axis, the equivalence margin as a band around one."""
-    ends = [row[end] for row in rows for end in ("ratio", "low", "high") if row[end] is not None and row[end] > 0]
-    band = tie_band(margin)
-    ends += [band["low"], band["high"]]
-    spread = max(*ends, 1 / min(ends)) ** 0.06
-    y = alt.Y(
-        "label:N",
-        scale=alt.Scale(domain=tuple(labels)),
-        axis=alt.Axis(title=None, grid=False, labelColor="var(--ink)", labelFontSize=12.5),
-    )
-    scale = alt.Scale(type="log", domain=[min(ends) / spread, max(ends) * spread], nice=False)
-    x = alt.X(
-        "low:Q",
-        title="ratio, left ÷ right (log axis)",
-        scale=scale,
-        axis=alt.Axis(labelExpr="format(datum.value, '~r') + '\N{MULTIPLICATION SIGN}'", tickCount=6),
-    )
-    signs = {"better": "triangle-up", "worse": "triangle-down", "tie": "square", "unresolved": "circle"}
-    base = alt.Chart(data("rows")).encode(
-        y=y,
-        # Signs tell the verdicts apart: the report's colours stand for configurations.
-        color=alt.value("var(--ink)"),
-        tooltip=tip("left", "right", "ratio_text", "interval_text", "verdict_text"),
-    )
-    layers = [
-        alt.Chart(data("margin")).mark_rect(**theme.EQUIVALENCE).encode(x=x, x2=alt.X2("high:Q")),
-        alt.Chart(data("margin")).mark_rule(**theme.REFERENCE).encode(x=alt.X("one:Q")),
-        base.transform_filter("isValid(datum.low)").mark_rule(strokeWidth=2.5).encode(x=x, x2=alt.X2("high:Q")),
-        base.mark_point(filled=True, size=90, opacity=1).encode(
-            x=alt.X("ratio:Q"), shape=by_shape("verdict", list(signs), list(signs.values()))
-        ),
-    ]
-    return finished(alt.layer(*layers), 34 * len(rows) + AXIS_HEIGHT, rows=rows, margin=[band])
 
 
 LOG_ROOM = 1.18

@@ -14,7 +14,7 @@ from nephoscope.report.figures import groups, row_charts
 from nephoscope.report.figures.results import Results
 from nephoscope.report.figures.spec import coloured
 from nephoscope.report.parts import Book, Figure, Link
-from nephoscope.report.wording import basis_text, interval_text, unit_text
+from nephoscope.report.wording import basis_text, statistic_row, unit_text
 
 
 def dollars(book: Book, results: Results) -> Figure | None:
@@ -53,7 +53,6 @@ def dollars(book: Book, results: Results) -> Figure | None:
         drawn,
         key=[sign.entry(basis) for basis, sign in series.items()],
         table_link=Link("Every cost", book.href("costs")),
-        columns=min(2, len(drawn)),
     )
 
 
@@ -155,13 +154,4 @@ def _cost(name: str, usd: float) -> dict[str, Any]:
 
 
 def _rate(one: Statistic, scale: people.Scale) -> dict[str, Any]:
-    return {
-        "configuration": one.configuration,
-        "level": scale.value(one.compared.value),
-        "low": scale.value(one.compared.low),
-        "high": scale.value(one.compared.high),
-        "number": scale.number(one.compared),
-        "level_text": scale.text(one.compared),
-        "interval_text": interval_text(one.compared, scale),
-        "n": str(one.n),
-    }
+    return {**statistic_row(one, scale), "number": scale.number(one.compared)}

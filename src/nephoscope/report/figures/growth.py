@@ -55,7 +55,6 @@ def _figure(book: Book, row: BenchmarkRow, metric: Metric, rows: list[GrowthRow]
             KeyEntry("┄", "var(--muted)", "linear growth"),
         ),
         table=table_of(book, rows, columns=_COLUMNS, of=row.benchmark),
-        columns=min(2, len(drawn)),
     )
 
 
@@ -138,7 +137,6 @@ def _latency(book: Book, row: BenchmarkRow, groups: list[GrowthRow]) -> Figure |
         drawn,
         key=[KeyEntry(theme.GLYPHS[place], theme.PERCENTILE_COLOURS[place], name)
              for place, name in enumerate(_PERCENTILES)],
-        columns=min(2, len(drawn)),
     )  # fmt: skip
 
 

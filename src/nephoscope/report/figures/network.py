@@ -2,17 +2,17 @@
 
 import math
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import altair as alt
 
-from nephoscope.analysis.lookup import Lookup, headlines
+from nephoscope.analysis.lookup import Lookup, grouped, headlines
 from nephoscope.insights.advertised import deliveries
 from nephoscope.insights.names import metric_title
 from nephoscope.model import numbers as people
 from nephoscope.model.records import Metric
-from nephoscope.model.rows import BenchmarkRow, MeasurementRow, Statistic, WanFloor, WithinRow
+from nephoscope.model.rows import BenchmarkRow, Statistic, WanFloor, WithinRow
 from nephoscope.model.words import counted
 from nephoscope.report.figures import charts, groups, row_charts, theme
 from nephoscope.report.figures.results import courses, curves_of
@@ -117,7 +117,6 @@ def throughput_ranges(book: Book, row: BenchmarkRow, metric: Metric, found: Rang
         drawn,
         key=(KeyEntry("┃", "var(--ink)", "median second"), KeyEntry("▬", "var(--band-edge)", "slowest to fastest")),
         table=data_of_figure(book, [one["middle"] for one in found.values()], f"{row.benchmark}: median second"),
-        columns=min(2, len(drawn)),
     )
 
 
@@ -157,7 +156,17 @@ def latency_histogram(book: Book, row: BenchmarkRow, metric: Metric) -> Figure |
     ends += [scale.value(floors[name].round_trip_s) for name in names if name in floors]
     domain = (min(ends) / 1.15, max(ends) * 1.15)
     axis = f"{scale.unit}, logarithmic axis   ·   ← lower is better"
-    binned = {name: _bins([one for one in series if one.configuration == name], scale) for name in names[:MAX_PANELS]}
+    every = grouped(series, lambda one: one.configuration)
+    values = {name: [scale.value(one.value) for one in every[name]] for name in names[:MAX_PANELS]}
+    binned = {
+        name: _bins(
+            many,
+            lambda place: 10 ** (place / BINS_PER_DECADE),
+            lambda value: math.floor(math.log10(value) * BINS_PER_DECADE),
+            scale.unit,
+        )
+        for name, many in values.items()
+    }
     most = max(one["share"] for bins in binned.values() for one in bins)
     titles = {one.configuration: titled(one, scale) for one in within(book, row, metric)}
     drawn = []
@@ -189,14 +198,13 @@ def _physics(floor: WanFloor) -> str:
     )
 
 
-def _bins(rows: list[MeasurementRow], scale: people.Scale) -> list[dict[str, Any]]:
-    """Counts in bins of equal width on a logarithmic axis."""
-    counts = Counter(math.floor(math.log10(scale.value(one.value)) * BINS_PER_DECADE) for one in rows)
-    found: list[dict[str, Any]] = []
-    for place, count in sorted(counts.items()):
-        low, high = (10 ** (edge / BINS_PER_DECADE) for edge in (place, place + 1))
-        text = f"{people.significant(low, 3)} to {people.significant(high, 3)} {scale.unit}"
-        found.append({"low": low, "high": high, "share": count / len(rows), "count": count, "range_text": text})
+def _bins(values: Sequence[float], edge: Callable[[int], float], place: Callable[[float], int], unit: str) -> Rows:
+    """Shares of the values in bins: `place` says in which one a value is, `edge` where a bin begins."""
+    found = []
+    for at, count in sorted(Counter(map(place, values)).items()):
+        low, high = edge(at), edge(at + 1)
+        text = f"{people.significant(low, 4)} to {people.significant(high, 4)} {unit}"
+        found.append({"low": low, "high": high, "share": count / len(values), "count": count, "range_text": text})
     return found
 
 
@@ -288,7 +296,6 @@ def _round_trips_figure(
             *((KeyEntry("┆", "var(--muted)", "light in fibre"),) if floors else ()),
         ),
         table=data_of_figure(book, [found[""][name] for name in names], f"{row.benchmark}: mean round trip {where}"),
-        columns=min(2, len(drawn)),
     )
 
 
@@ -337,8 +344,11 @@ def throughput_histogram(book: Book, row: BenchmarkRow, metric: Metric) -> Figur
     low, high = min(one.minimum for one in best), max(one.maximum for one in best)
     width = (high - low) / BINS or high / BINS or 1.0
     binned = {
-        one.configuration: _bins_of_seconds(
-            [row for row in series if row.configuration == one.configuration], low, width, scale
+        one.configuration: _bins(
+            [row.value for row in series if row.configuration == one.configuration],
+            lambda place: scale.value(low + place * width),
+            lambda value: min(BINS - 1, math.floor((value - low) / width)),
+            scale.unit,
         )
         for one in best[:MAX_PANELS]
     }
@@ -349,7 +359,8 @@ def throughput_histogram(book: Book, row: BenchmarkRow, metric: Metric) -> Figur
         name = one.configuration
         colour = theme.colour(book.lookup.configurations.index(name), len(book.lookup.configurations))
         title = titled(one, scale)
-        spec = _histogram_of_seconds(binned[name], domain, most, colour, scale.unit)
+        x = alt.X("low:Q", title=scale.unit, scale=alt.Scale(domain=list(domain), zero=False, nice=True))
+        spec = finished(alt.layer(shares(x, most, "seconds", colour)), PLOT_HEIGHT, bins=binned[name])
         drawn.append((title, f"Histogram of {counted(one.values, 'second')} of {title}", spec))
     more = f" Only the best {MAX_PANELS} of {len(best)} configurations are drawn." if len(best) > MAX_PANELS else ""
     return book.figure(
@@ -379,20 +390,3 @@ def titled(row: WithinRow, scale: people.Scale) -> str:
     if row.deviation is None:
         return row.configuration
     return f"{row.configuration}: standard deviation {scale.text(row.deviation)}"
-
-
-def _bins_of_seconds(
-    rows: Sequence[MeasurementRow], low: float, width: float, scale: people.Scale
-) -> list[dict[str, Any]]:
-    counts = Counter(min(BINS - 1, math.floor((row.value - low) / width)) for row in rows)
-    found: list[dict[str, Any]] = []
-    for place, count in sorted(counts.items()):
-        start, end = (scale.value(low + edge * width) for edge in (place, place + 1))
-        text = f"{people.significant(start, 4)} to {people.significant(end, 4)} {scale.unit}"
-        found.append({"low": start, "high": end, "share": count / len(rows), "count": count, "range_text": text})
-    return found
-
-
-def _histogram_of_seconds(bins: Rows, domain: tuple[float, float], most: float, colour: str, unit: str) -> Spec:
-    x = alt.X("low:Q", title=unit, scale=alt.Scale(domain=list(domain), zero=False, nice=True))
-    return finished(alt.layer(shares(x, most, "seconds", colour)), PLOT_HEIGHT, bins=bins)

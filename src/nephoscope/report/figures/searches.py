@@ -2,7 +2,7 @@
 
 import re
 from collections import defaultdict
-from collections.abc import Collection, Iterable, Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from typing import Any
 
 import altair as alt
@@ -82,8 +82,8 @@ def statistics_shown(row: BenchmarkRow, operation: str, points: dict[str, list[P
     return [found["which"] for found in told if found["operation"] == operation and found[0] in has]
 
 
-def points_of(lookup: Lookup, row: BenchmarkRow) -> dict[str, list[Point]]:
-    """By configuration: points with all their numbers, in SI units, by what was offered."""
+def points_of(lookup: Lookup, row: BenchmarkRow, at: str = OFFERED) -> dict[str, list[Point]]:
+    """By configuration: points with all their numbers, in SI units, by the metric that says where they are."""
     found: dict[tuple[str, str, float], Point] = defaultdict(dict)
     for metric in row.metrics:
         if is_of_curve(metric):
@@ -92,9 +92,9 @@ def points_of(lookup: Lookup, row: BenchmarkRow) -> dict[str, list[Point]]:
                 point |= {metric.name: one.value, "trial": one.trial}
     by_configuration: dict[str, list[Point]] = {}
     for name in lookup.configurations:
-        mine = [point for (configuration, _, _), point in found.items() if configuration == name and OFFERED in point]
+        mine = [point for (configuration, _, _), point in found.items() if configuration == name and at in point]
         if mine:
-            by_configuration[name] = sorted(mine, key=lambda point: float(point[OFFERED]))
+            by_configuration[name] = sorted(mine, key=lambda point: float(point[at]))
     return by_configuration
 
 
@@ -113,8 +113,9 @@ def _achieved(book: Book, row: BenchmarkRow, points: dict[str, list[Point]]) -> 
             }
             for point in many
         ]
-        colours = [theme.colour(book.lookup.configurations.index(name), len(book.lookup.configurations))]
-        spec = _chart(rows, _bracket(book, row, name, scale), [], ("achieved",), colours, scale, (scale.unit, False))
+        colour = theme.colour(book.lookup.configurations.index(name), len(book.lookup.configurations))
+        across = ("offered", f"offered, {scale.unit}")
+        spec = chart(rows, _bracket(book, row, name, scale), [], {"achieved": colour}, across, (scale.unit, False))
         drawn.append((name, f"Achieved against offered of {name}: {counted(len(many), 'point')}.", spec))
     return book.figure(
         f"{row.benchmark}: achieved and offered load",
@@ -125,7 +126,6 @@ def _achieved(book: Book, row: BenchmarkRow, points: dict[str, list[Point]]) -> 
         drawn,
         key=validity_key((bool(point[PASSED]) for many in points.values() for point in many), "passed", "did not pass"),
         table=qualification(book, [row]),
-        columns=min(2, len(drawn)),
     )
 
 
@@ -157,7 +157,8 @@ def _responses(book: Book, row: BenchmarkRow, points: dict[str, list[Point]], op
             for which in seen
             for one in book.lookup.of_configuration(row.benchmark, f"{LIMIT}{operation}.{which}", name)
         ]
-        spec = _chart(rows, _bracket(book, row, name, rates), limits, seen, colours, rates, (scale.unit, True))
+        signs, across = dict(zip(seen, colours, strict=True)), ("offered", f"offered, {rates.unit}")
+        spec = chart(rows, _bracket(book, row, name, rates), limits, signs, across, (scale.unit, True))
         spoken = f"{', '.join(seen)} of {operation} against load of {name}: {counted(len(many), 'point')}."
         drawn.append((name, spoken, spec))
     return book.figure(
@@ -171,7 +172,6 @@ def _responses(book: Book, row: BenchmarkRow, points: dict[str, list[Point]], op
             KeyEntry(theme.sign(place)[1], colour, which)
             for place, (which, colour) in enumerate(zip(seen, colours, strict=True))
         ],
-        columns=min(2, len(drawn)),
     )
 
 
@@ -179,18 +179,21 @@ def _all_of(operation: str) -> str:
     return "all operations" if operation == "all" else f"“{operation}” operations"
 
 
-def _chart(
-    rows: Rows,
-    bracket: Rows,
-    limits: Rows,
-    names: Iterable[str],
-    colours: list[str],
-    rates: people.Scale,
-    axis: tuple[str, bool],
+def chart(
+    rows: Rows, bracket: Rows, limits: Rows, signs: Mapping[str, str], across: tuple[str, str], up: tuple[str, bool]
 ) -> Spec:
-    """Signs over what was offered; `axis` is the unit of the other axis, and whether it is logarithmic."""
-    unit, logarithmic = axis
-    order = list(names)
+    """Signs of points over where they are, hollow where they did not pass.
+
+    Args:
+        rows: `value`, `series`, `counts`, `trial`, and the field that `across` names.
+        bracket: `level` of lines upwards.
+        limits: `limit` and `label` of lines across.
+        signs: series -> its colour.
+        across: field and title of the horizontal axis.
+        up: unit of the vertical axis, and whether it is logarithmic.
+    """
+    field, title = across
+    unit, logarithmic = up
     scale = alt.Scale(zero=True)
     marks: dict[str, Any] = {}
     if logarithmic:
@@ -199,11 +202,11 @@ def _chart(
         scale = alt.Scale(type="log", domain=ends, nice=False)
         marks = {"format": ",~f", "labelOverlap": False}
     base = alt.Chart(data("points")).encode(
-        x=alt.X("offered:Q", title=f"offered, {rates.unit}", scale=alt.Scale(zero=True), axis=alt.Axis(grid=False)),
+        x=alt.X(f"{field}:Q", title=title, scale=alt.Scale(zero=True), axis=alt.Axis(grid=False)),
         y=upwards("value", unit, scale, **marks),
-        color=by_colour("series", order, colours),
-        shape=by_shape("series", order),
-        tooltip=tip("series", "offered:Q", "value:Q", "trial"),
+        color=by_colour("series", list(signs), list(signs.values())),
+        shape=by_shape("series", list(signs)),
+        tooltip=tip("series", f"{field}:Q", "value:Q", "trial"),
     )
     layers = by_counting(rows, base.mark_point(filled=True, size=55), base.mark_point(filled=False, size=55))
     return finished(
@@ -351,7 +354,6 @@ def pass_figures(book: Book, row: BenchmarkRow) -> list[Figure]:
         drawn,
         key=validity_key((one.counts for one in mine), "a valid trial"),
         table=table_of(book, mine, columns=_PASSED, by=("configuration",), of=row.benchmark),
-        columns=min(2, len(drawn)),
     )
     return [figure]
 

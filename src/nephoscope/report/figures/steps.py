@@ -82,10 +82,7 @@ class Loads:
     def figure(self, book: Book, end: str, caption: str, drawn: Sequence[tuple[str, str, Spec]], **more: Any) -> Figure:
         """A figure with these panels, which share their axis, and the table; `end` ends its title."""
         better = f"{self.unit}, {direction_text(self.metric.direction)}"
-        columns = min(2, len(drawn))
-        return book.figure(
-            self.about + end, better, caption, drawn, **{"table": self.table(book), "columns": columns, **more}
-        )
+        return book.figure(self.about + end, better, caption, drawn, **{"table": self.table(book), **more})
 
     def lines(self, panels: Groups) -> list[tuple[str, str, Spec]]:
         """A line for each configuration with its name, in as many panels as their names need."""

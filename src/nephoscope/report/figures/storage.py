@@ -19,7 +19,7 @@ from nephoscope.report.figures.theme import MAX_COLOURS
 from nephoscope.report.figures.tops import tops
 from nephoscope.report.parts import Book, Figure, Link, configuration_key
 from nephoscope.report.tables.rows import data_of_figure
-from nephoscope.report.wording import basis_text, direction_text, interval_text, statistic_row, unit_text
+from nephoscope.report.wording import basis_text, direction_text, interval_row, statistic_row, unit_text
 
 _RATES = {"iops": "", "read_iops": ", its reads", "write_iops": ", its writes"}
 """Last part of a job's metric name -> what it adds to the job's name."""
@@ -143,7 +143,6 @@ def _jobs(book: Book, row: BenchmarkRow, rates: Sequence[Metric]) -> Figure | No
         drawn,
         key=book.configuration_key({one.configuration for one in every}),
         table=data_of_figure(book, every, f"{row.benchmark}: I/O rate by job"),
-        columns=min(2, len(drawn)),
     )
 
 
@@ -198,7 +197,6 @@ def by_storage(book: Book, results: Results, *, per_cpu: bool = False) -> Figure
         drawn,
         key=[entry.entry(kind) for kind, entry in series.items()],
         table=data_of_figure(book, drawn_rows, f"{results.about}: {title} by kind of storage"),
-        columns=min(2, len(drawn)),
     )
 
 
@@ -244,7 +242,6 @@ def storage_shares(book: Book, only: str | None = None) -> Figure | None:
         drawn,
         key=[sign.entry(basis) for basis, sign in series.items()],
         table_link=Link("Every cost", book.href("costs")),
-        columns=min(2, len(drawn)),
     )
 
 
@@ -296,13 +293,5 @@ def _signs(found: Sequence[str]) -> dict[str, Sign]:
 
 
 def _point(book: Book, name: str, one: Statistic, scale: people.Scale) -> dict[str, Any]:
-    return {
-        "row": name,
-        "configuration": one.configuration,
-        "series": _storage_of(book, one.configuration),
-        "level": scale.value(one.compared.value),
-        "low": scale.value(one.compared.low),
-        "high": scale.value(one.compared.high),
-        "text": scale.text(one.compared),
-        "interval_text": interval_text(one.compared, scale),
-    }
+    named = {"row": name, "configuration": one.configuration, "series": _storage_of(book, one.configuration)}
+    return {**interval_row(one, scale), **named, "text": scale.text(one.compared)}

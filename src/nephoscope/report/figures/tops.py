@@ -119,7 +119,6 @@ def _bars(
         drawn,
         key=line_key(list(shown.values())),
         table=data_of_figure(book, list(shown.values()), title),
-        columns=min(2, len(drawn)),
     )
 
 

@@ -1,22 +1,17 @@
 """TPC-C over warehouses: efficiency and New-Order response time at every level, with the limits of the rule."""
 
-from collections import defaultdict
 from typing import Any
 
-import altair as alt
-
-from nephoscope.analysis.lookup import Lookup
 from nephoscope.model import numbers as people
 from nephoscope.model.rows import BenchmarkRow
 from nephoscope.model.words import counted
 from nephoscope.report.figures import theme
-from nephoscope.report.figures.spec import Rows, Spec, by_counting, data, finished, limit_lines, tip, upwards
+from nephoscope.report.figures.searches import Point, chart, points_of
 from nephoscope.report.parts import Book, Cell, Column, Figure, Row, Table, validity_key
 from nephoscope.report.tables.statistics import interval_cells
 
 WAREHOUSES, PASSED = "point.warehouses", "point.passed"
 MOST, FAILING = "most_warehouses", "least_failing_warehouses"
-_HEIGHT = 230
 _WHOLE = people.Scale(1.0, "", "")
 """Of numbers of warehouses."""
 QUANTITIES = (
@@ -25,32 +20,16 @@ QUANTITIES = (
 )
 """Metric, the rule's limit for it, its title and its unit."""
 
-Point = dict[str, float | bool | str]
-
 
 def warehouse_figures(book: Book, row: BenchmarkRow) -> list[Figure]:
     """One per quantity; empty for a benchmark without a search over warehouses."""
-    points = points_of(book.lookup, row)
+    points = points_of(book.lookup, row, WAREHOUSES)
     return [
         figure
         for quantity in QUANTITIES
         if any(quantity[0] in point for many in points.values() for point in many)
         for figure in book.figures(_figure, row, points, quantity)
     ]
-
-
-def points_of(lookup: Lookup, row: BenchmarkRow) -> dict[str, list[Point]]:
-    """Configuration -> its points with all their numbers, fewest warehouses first."""
-    found: dict[str, dict[tuple[str, float], Point]] = defaultdict(lambda: defaultdict(dict))
-    for metric in row.metrics:
-        for one in lookup.series.get((row.benchmark, metric.name), []):
-            found[one.configuration][one.trial, one.at_s or 0.0] |= {metric.name: one.value, "trial": one.trial}
-    by_configuration: dict[str, list[Point]] = {}
-    for name in lookup.configurations:
-        mine = [point for point in found.get(name, {}).values() if WAREHOUSES in point]
-        if mine:
-            by_configuration[name] = sorted(mine, key=lambda point: float(point[WAREHOUSES]))
-    return by_configuration
 
 
 def _figure(
@@ -66,6 +45,7 @@ def _figure(
             {
                 "warehouses": float(point[WAREHOUSES]),
                 "value": scale.value(float(point[metric])),
+                "series": title,
                 "counts": bool(point[PASSED]),
                 "trial": point["trial"],
             }
@@ -83,7 +63,8 @@ def _figure(
         ]
         colour = theme.colour(book.lookup.configurations.index(name), len(book.lookup.configurations))
         spoken = f"{title} of {name} over active warehouses: {counted(len(rows), 'point')}."
-        drawn.append((name, spoken[:1].upper() + spoken[1:], _chart(rows, bracket, limits, colour, scale.unit)))
+        spec = chart(rows, bracket, limits, {title: colour}, ("warehouses", "active warehouses"), (scale.unit, False))
+        drawn.append((name, spoken[:1].upper() + spoken[1:], spec))
     return book.figure(
         f"{row.benchmark}: {title} over warehouses",
         f"{scale.unit}, {'higher' if unit == '%' else 'lower'} is better",
@@ -93,23 +74,6 @@ def _figure(
         drawn,
         key=validity_key((bool(point[PASSED]) for many in points.values() for point in many), "passed", "did not pass"),
         table=_table(book, row) if metric == QUANTITIES[0][0] else None,
-        columns=min(2, len(drawn)),
-    )
-
-
-def _chart(rows: Rows, bracket: Rows, limits: Rows, colour: str, unit: str) -> Spec:
-    base = alt.Chart(data("points")).encode(
-        x=alt.X("warehouses:Q", title="active warehouses", scale=alt.Scale(zero=True), axis=alt.Axis(grid=False)),
-        y=upwards("value", unit, alt.Scale(zero=True)),
-        tooltip=tip("warehouses:Q", "value:Q", "trial"),
-    )
-    layers = by_counting(
-        rows,
-        base.mark_point(filled=True, size=55, color=colour),
-        base.mark_point(filled=False, size=55, color=colour),
-    )
-    return finished(
-        alt.layer(*layers, *limit_lines(bracket, limits)), _HEIGHT, points=rows, bracket=bracket, limits=limits
     )
 
 

@@ -5,15 +5,14 @@ from typing import Any
 
 from nephoscope.analysis.lookup import headlines, scale_of, unique
 from nephoscope.insights.names import enumerated, metric_title
-from nephoscope.model import numbers as people
 from nephoscope.model.questions import ContrastRow
 from nephoscope.model.rows import ComparisonVerdict, FamilyComparison, Statistic
-from nephoscope.model.words import counted, verdict_name
-from nephoscope.report.main import charts
+from nephoscope.model.words import counted
+from nephoscope.report.main import charts, ratios
 from nephoscope.report.main.boards import TOP_OF_CHAPTER, Board
 from nephoscope.report.main.money import bars, ranking_text
 from nephoscope.report.main.palette import UNKNOWN, Palette, provider_of
-from nephoscope.report.parts import Book, Figure, KeyEntry
+from nephoscope.report.parts import Book, Figure
 from nephoscope.report.wording import direction_text, lines_text, unit_text
 
 FEW = 8
@@ -142,7 +141,7 @@ def contrasts(book: Book, benchmarks: Sequence[str]) -> Figure | None:
         f"{of_one} with their intervals; within the band: a tie.",
         f"{counted(more, 'more ratio')} on the evidence page." if more > 0 else "",
         [_contrast_panel(book, question, many, margin, is_alone=len(panels) == 1) for question, many in panels.items()],
-        key=_verdict_key(rows),
+        key=ratios.key(rows),
         columns=min(MAX_PANELS, len(panels)),
     )
 
@@ -161,22 +160,17 @@ def families(book: Book, benchmarks: Sequence[str]) -> Figure | None:
     drawn = []
     for question in unique(row.question for row in rows):
         many = [row for row in rows if row.question == question]
-        data = [_ratio(f"{row.left} against {row.right}", row, (row.left, row.right)) for row in many]
-        drawn.append(_ratios_panel(question, data, rows[0].margin_percent / 100, _AXIS))
+        data = [ratios.row_of(f"{row.left} against {row.right}", row, (row.left, row.right)) for row in many]
+        drawn.append(ratios.panel(question, data, rows[0].margin_percent / 100, _AXIS))
     return book.figure(
         "Kinds of machines",
         f"{_metric(book, rows[0])}{', per CPU' if rows[0].per_cpu else ''}: ratios of groups of types, matched in "
         "size, with their intervals; within the band: a tie.",
         f"{counted(more, 'more ratio')} on the evidence page." if more > 0 else "",
         drawn,
-        key=_verdict_key(rows),
+        key=ratios.key(rows),
         columns=min(MAX_PANELS, len(drawn)),
     )
-
-
-def _verdict_key(rows: Sequence[ContrastRow] | Sequence[FamilyComparison]) -> list[KeyEntry]:
-    verdicts = {row.verdict.value for row in rows}
-    return [KeyEntry(sign, "var(--ink)", word) for kind, (_, sign, word) in charts.VERDICTS.items() if kind in verdicts]
 
 
 def _by_panel(rows: Sequence[ContrastRow]) -> dict[str, list[ContrastRow]]:
@@ -207,33 +201,12 @@ def _contrast_panel(
         parts = [] if question else [_capital(row.question)]
         parts += [f"{left} against {right}"] if len(pairs) > 1 or len(metrics) == 1 else []
         parts += [_metric(book, row)] if len(metrics) > 1 else []
-        data.append(_ratio(": ".join(parts), row, (left, right)))
+        data.append(ratios.row_of(": ".join(parts), row, (left, right)))
     left, right = pairs[0]
     title = _capital(question)
     title += f": {left} against {right}" if title and len(pairs) == 1 and len(metrics) > 1 else ""
     one, other = (left, right) if is_alone and len(pairs) == 1 else ("first", "second")
-    return _ratios_panel(title, data, margin, f"ratio, {one} \N{DIVISION SIGN} {other}")
-
-
-def _ratio(label: str, row: ContrastRow | FamilyComparison, sides: tuple[str, str]) -> dict[str, Any]:
-    return {
-        "label": label,
-        "compared": f"{sides[0]} against {sides[1]}",
-        "ratio": row.ratio,
-        "low": row.low if row.low is not None else row.ratio,
-        "high": row.high if row.high is not None else row.ratio,
-        "ratio_text": people.ratio(people.interval(row.ratio, row.low, row.high)),
-        "interval_text": _interval(row),
-        "verdict": row.verdict.value,
-        "verdict_text": _verdict(row, sides[0]),
-    }
-
-
-def _ratios_panel(
-    title: str, data: Sequence[dict[str, Any]], margin: float, axis: str
-) -> tuple[str, str, dict[str, Any]]:
-    spoken = "; ".join(f"{row['label']} {row['ratio_text']}, {row['verdict_text']}" for row in data)
-    return title, f"{title or 'Ratios'}. {spoken}.", charts.ratios([row["label"] for row in data], data, margin, axis)
+    return ratios.panel(title, data, margin, f"ratio, {one} \N{DIVISION SIGN} {other}")
 
 
 def _capital(text: str) -> str:
@@ -258,11 +231,6 @@ def _family(book: Book, configuration: str) -> str | None:
     return found.family if found else None
 
 
-def _verdict(row: ContrastRow | FamilyComparison, left: str) -> str:
-    decided = row.verdict in {ComparisonVerdict.BETTER, ComparisonVerdict.WORSE}
-    return f"{left} is {row.verdict.value}" if decided else verdict_name(row.verdict)
-
-
 def _metric(book: Book, row: ContrastRow | FamilyComparison) -> str:
     """The metric's title, with its benchmark where the title alone does not tell."""
     per_cpu = isinstance(row, ContrastRow) and row.view == "per CPU"
@@ -273,10 +241,3 @@ def _metric(book: Book, row: ContrastRow | FamilyComparison) -> str:
     }
     title = titles.get((row.benchmark, row.metric), row.metric)
     return f"{row.benchmark}: {title}" if list(titles.values()).count(title) > 1 else title
-
-
-def _interval(row: ContrastRow | FamilyComparison) -> str:
-    if row.low is None or row.high is None:
-        return "no interval: too few values"
-    between = people.Between(row.ratio, row.low, row.high)
-    return people.dashed(between, people.ratio_form(between))

@@ -7,7 +7,6 @@ from typing import Any
 import altair as alt
 
 from nephoscope.model.numbers import byte_size
-from nephoscope.model.words import NOT_DECIDED
 from nephoscope.report.figures import theme
 from nephoscope.report.figures.row_charts import FEW_TICKS
 from nephoscope.report.figures.spec import (
@@ -18,8 +17,6 @@ from nephoscope.report.figures.spec import (
     by_shape,
     data,
     finished,
-    rows_axis,
-    tie_band,
     tip,
 )
 from nephoscope.report.main.palette import Palette
@@ -29,13 +26,6 @@ ROW, LOW_ROW, LOW_FROM = 22, 18, 12
 AXIS_HEIGHT = 46
 LABEL_SIZE = 12
 LINES_HEIGHT = 150
-VERDICTS = {
-    "better": ("triangle-up", "▲", "the first is better"),
-    "worse": ("triangle-down", "▼", "the first is worse"),
-    "tie": ("square", "■", "a tie"),
-    "unresolved": ("circle", "●", NOT_DECIDED),
-}
-"""Verdict -> its sign in Vega, the same in text, and its meaning."""
 SCATTER_HEIGHT, LOW_SCATTER_HEIGHT = 400, 260
 FEW_POINTS = 4
 """A chart of so few is low."""
@@ -49,30 +39,6 @@ WIDE = 520
 def height(rows: int) -> int:
     """Of a chart with this many rows, with its axis."""
     return (LOW_ROW if rows >= LOW_FROM else ROW) * max(1, rows) + AXIS_HEIGHT
-
-
-def ratios(labels: Sequence[str], rows: Rows, margin: float, title: str) -> Spec:
-    """Ratios with their intervals around equality; the band is the equivalence margin."""
-    ends = tie_band(margin)
-    x = alt.X(
-        "ratio:Q",
-        title=title,
-        scale=alt.Scale(type="log", nice=False, domain=[ends["low"], ends["high"]]),
-        axis=alt.Axis(labelExpr="format(datum.value, '~r') + '\N{MULTIPLICATION SIGN}'", tickCount=FEW_TICKS),
-    )
-    base = alt.Chart(data("rows")).encode(
-        y=rows_axis(labels, "label", size=LABEL_SIZE),
-        tooltip=tip("compared", "ratio_text", "interval_text", "verdict_text"),
-    )
-    band = alt.Chart(data("margin"))
-    shape = by_shape("verdict", list(VERDICTS), [sign for sign, _, _ in VERDICTS.values()])
-    layers = [
-        band.mark_rect(**theme.EQUIVALENCE).encode(x=alt.X("low:Q"), x2=alt.X2("high:Q")),
-        band.mark_rule(**theme.REFERENCE).encode(x=alt.X("one:Q")),
-        base.mark_rule(strokeWidth=2, color="var(--ink)").encode(x=alt.X("low:Q"), x2=alt.X2("high:Q")),
-        base.mark_point(filled=True, size=64, opacity=1, color="var(--ink)").encode(x=x, shape=shape),
-    ]
-    return finished(alt.layer(*layers), height(len(labels)), rows=rows, margin=[ends])
 
 
 def lines(

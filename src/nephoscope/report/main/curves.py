@@ -6,24 +6,16 @@ from typing import Any
 from nephoscope.analysis.lookup import Lookup, headlines
 from nephoscope.insights.names import setups
 from nephoscope.model import numbers as people
-from nephoscope.model.records import Direction, Metric
+from nephoscope.model.records import Direction
 from nephoscope.model.rows import BenchmarkRow, Statistic
 from nephoscope.model.words import capitalised, counted
-from nephoscope.report.figures import searches, theme, warehouses
-from nephoscope.report.figures.charts import latency as latency_chart
+from nephoscope.report.figures import searches, warehouses
+from nephoscope.report.figures.latency import Group, Times, groups_of
 from nephoscope.report.figures.results import BYTES, Curve, curves_of
 from nephoscope.report.main import charts
 from nephoscope.report.main.palette import Palette
 from nephoscope.report.parts import Book, Figure, KeyEntry, validity_key
-from nephoscope.report.wording import (
-    direction_text,
-    lines_text,
-    operation_title,
-    percentile_number,
-    percentile_of,
-    statistic_row,
-    unit_text,
-)
+from nephoscope.report.wording import direction_text, lines_text, unit_text
 
 CACHE = "cache.level_"
 """How metrics begin that are sizes of caches."""
@@ -114,7 +106,7 @@ def _passed(passed: bool) -> dict[str, Any]:
 
 
 def _over_warehouses(book: Book, row: BenchmarkRow, palette: Palette, names: Sequence[str]) -> Figure | None:
-    every = warehouses.points_of(book.lookup, row)
+    every = searches.points_of(book.lookup, row, warehouses.WAREHOUSES)
     points = {name: every[name] for name in names if name in every}
     if not points:
         return None
@@ -283,12 +275,7 @@ def response_times(book: Book, row: BenchmarkRow, palette: Palette) -> Figure | 
 
     Where the benchmark is about such a time, of the second operation, too: reads beside writes.
     """
-    groups: dict[str, list[tuple[str, Metric, list[Statistic]]]] = {}
-    for metric in row.metrics:
-        parsed = percentile_of(metric)
-        found = book.lookup.statistics_of(row.benchmark, metric.name)
-        if parsed and found and not metric.name.startswith(searches.LIMIT):
-            groups.setdefault(parsed[0], []).append((parsed[1], metric, found))
+    groups = groups_of(book, row)
     operation = next(iter(groups), None)
     if operation is None:
         return None
@@ -296,41 +283,29 @@ def response_times(book: Book, row: BenchmarkRow, palette: Palette) -> Figure | 
     asked = headlines(row)[:1]
     names = [name for one in asked for name in book.lookup.ranked(row.benchmark, one)][:MAX_ROWS]
     operations = alike[: MAX_PANELS if any(one.unit in people.SECONDS for one in asked) else 1]
-    of_each = {
-        one: [(name, each) for name, _, many in groups[one] for each in many if each.configuration in names]
-        for one in operations
-    }
-    shown = [one for many in of_each.values() for one in many]
-    if not shown:
-        return None
-    scale = people.scale_for("s", [one.compared.value for _, one in shown])
-    percentiles = sorted({name for name, _ in shown}, key=percentile_number)
-    domain = (
-        scale.value(min(one.compared.low for _, one in shown)),
-        scale.value(max(one.compared.high for _, one in shown)),
+    of_each = {one: _of_configurations(groups[one], names) for one in operations}
+    times = Times(
+        {one: group for one, group in of_each.items() if group}, {name: palette.called[name] for name in names}
     )
-    log = ", logarithmic axis" if domain[0] > 0 else ""
-    called = [palette.called[name] for name in names]
-    drawn = []
-    for one, many in of_each.items():
-        rows = [
-            {**statistic_row(each, scale), "configuration": palette.called[each.configuration], "percentile": name}
-            for name, each in many
-        ]
-        title = capitalised(operation_title(groups[one][0][1], one))
-        spec = latency_chart(called, percentiles, rows, domain, f"{scale.unit}{log}")
-        drawn.append((title, f"{', '.join(percentiles)} of {title} for each configuration.", spec))
-    lines = lines_text([one for _, one in shown])
+    if not times.statistics:
+        return None
+    log = ", logarithmic axis" if times.log == "logarithmic" else ""
+    drawn = [(capitalised(title), spoken, spec) for title, spoken, spec in times.panels(f"{times.scale.unit}{log}")]
+    lines = lines_text(times.statistics)
     is_alone = len(drawn) == 1
     return book.figure(
         f"{drawn[0][0] if is_alone else 'Times of operations'} in {row.benchmark}",
-        f"{scale.unit}, lower is better{log}",
+        f"{times.scale.unit}, lower is better{log}",
         " ".join(filter(None, (f"{lines.capitalize()}.", _others(len(alike) - len(drawn))))),
         [("" if is_alone else title, spoken, spec) for title, spoken, spec in drawn],
-        key=[
-            KeyEntry(
-                theme.sign(place)[1], theme.PERCENTILE_COLOURS[min(place, len(theme.PERCENTILE_COLOURS) - 1)], name
-            )
-            for place, name in enumerate(percentiles)
-        ],
+        key=times.key,
+        columns=1,
     )
+
+
+def _of_configurations(group: Group, names: Sequence[str]) -> Group:
+    kept = (
+        (percentile, metric, [one for one in found if one.configuration in names])
+        for percentile, metric, found in group
+    )
+    return [one for one in kept if one[2]]

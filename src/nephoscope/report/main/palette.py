@@ -51,13 +51,13 @@ class Palette:
         colours = [theme.colour(place, len(names)) for place in range(len(names))]
         return by_colour("shade", names, colours)
 
-    def key(self, drawn: Sequence[str], sign: str = "■") -> list[KeyEntry]:
+    def key(self, drawn: Sequence[str]) -> list[KeyEntry]:
         """Of the providers of these configurations; rows say the names of configurations themselves."""
         if self.by != "provider":
             return []
         shown = {self.of[name] for name in drawn}
         return [
-            KeyEntry(sign, theme.colour(place, len(self.names)), name)
+            KeyEntry("■", theme.colour(place, len(self.names)), name)
             for place, name in enumerate(self.names)
             if name in shown
         ]

@@ -38,7 +38,6 @@ def delivered_over_time(book: Book, rows: Sequence[BenchmarkRow], palette: Palet
         drawn,
         key=(KeyEntry("┄", "var(--muted)", "promised"),),
         table=_table(worst, palette),
-        columns=min(2, len(drawn)),
     )
 
 

@@ -4,7 +4,6 @@ It selects statistics from the analysis; it computes nothing but counts of repli
 """
 
 from collections.abc import Iterator
-from dataclasses import dataclass
 
 from nephoscope.analysis.lookup import best_first, headlines
 from nephoscope.insights.names import metric_title
@@ -28,46 +27,28 @@ FEW = 10
 """Configurations whose order per CPU one ranking shows."""
 
 
-@dataclass(frozen=True)
-class MachineNumbers:
-    """Figures by subject; an empty list gets no heading."""
-
-    cpu: list[Figure]
-    network: list[Figure]
-    storage: list[Figure]
-    sizes: list[Figure]
-
-    @property
-    def parts(self) -> list[tuple[str, str, list[Figure]]]:
-        """Anchor, heading and figures of each part that has figures."""
-        named = [
-            ("numbers-cpu", "CPU", self.cpu),
-            ("numbers-network", "Network", self.network),
-            ("numbers-storage", "Storage", self.storage),
-            ("numbers-sizes", "Small and large machines", self.sizes),
-        ]
-        return [one for one in named if one[2]]
+Part = tuple[str, str, list[Figure]]
+"""Anchor, heading and figures of a part of a section; one without figures gets no heading."""
 
 
-def machine_numbers(book: Book) -> MachineNumbers:
+def machine_numbers(book: Book) -> list[Part]:
     """Everything that the study's microbenchmarks measured."""
     rows = book.lookup.study.benchmarks
-    of_cpus = [row for row in rows if row.subject is Subject.CPU]
     others = [row for row in rows if row.subject is not Subject.DATABASE]
     each = [results_of(book.lookup, row, metric) for row in others for metric in _per_cpu(row)]
-    return MachineNumbers(
-        cpu=[figure for row in of_cpus for figure in _cpus(book, row)],
-        network=[
-            *(figure for row in rows if row.subject is Subject.NETWORK for figure in _compared(book, row)),
-            *(figure for row in rows for figure in network_figures(book, row)),
-        ],
-        storage=[figure for row in rows for figure in storage_figures(book, row)],
-        sizes=[
-            figure
-            for results in [*each, *of_databases(book.lookup)]
-            for figure in book.figures(small_and_large, results)
-        ],
-    )
+    cpu = [figure for row in rows if row.subject is Subject.CPU for figure in _cpus(book, row)]
+    network = [figure for row in rows if row.subject is Subject.NETWORK for figure in _compared(book, row)]
+    network += [figure for row in rows for figure in network_figures(book, row)]
+    storage = [figure for row in rows for figure in storage_figures(book, row)]
+    compared = [*each, *of_databases(book.lookup)]
+    sizes = [figure for results in compared for figure in book.figures(small_and_large, results)]
+    parts = [
+        ("numbers-cpu", "CPU", cpu),
+        ("numbers-network", "Network", network),
+        ("numbers-storage", "Storage", storage),
+        ("numbers-sizes", "Small and large machines", sizes),
+    ]
+    return [part for part in parts if part[2]]
 
 
 def _cpus(book: Book, row: BenchmarkRow) -> list[Figure]:
@@ -119,46 +100,24 @@ def _ranking(book: Book, row: BenchmarkRow, metric: Metric) -> Figure | None:
     )
 
 
-@dataclass(frozen=True)
-class DatabaseNumbers:
-    """Figures by question; an empty list gets no heading."""
-
-    best: list[Figure]
-    storage: list[Figure]
-    warehouses: list[Figure]
-    memory: list[Figure]
-
-    @property
-    def parts(self) -> list[tuple[str, str, list[Figure]]]:
-        """Anchor, heading and figures of each part that has figures."""
-        named = [
-            ("databases-best", "The best machines", self.best),
-            ("databases-storage", "Kinds of storage", self.storage),
-            ("databases-warehouses", "More warehouses", self.warehouses),
-            ("databases-memory", "Memory", self.memory),
-        ]
-        return [one for one in named if one[2]]
-
-
-def database_numbers(book: Book) -> DatabaseNumbers:
+def database_numbers(book: Book) -> list[Part]:
     """Figures that compare many machines; a study of one cloud, size and storage has few of them or none."""
     found, steps = of_databases(book.lookup), list(all_steps(book.lookup))
-    return DatabaseNumbers(
-        best=[figure for results in found for figure in _best(book, results)],
-        storage=[
-            figure for results in found for figure in book.figures(by_storage, results, per_cpu=bool(results.per_cpu))
-        ],
-        warehouses=[
-            figure
-            for one in steps
-            for draw in (over_warehouses, best_over_warehouses)
-            for figure in book.figures(draw, one)
-        ],
-        memory=[
-            *(figure for one in found for figure in book.figures(consistency, one)),
-            *(figure for one in steps for figure in book.figures(over_memory, one)),
-        ],
-    )
+    best = [figure for results in found for figure in _best(book, results)]
+    storage = [
+        figure for results in found for figure in book.figures(by_storage, results, per_cpu=bool(results.per_cpu))
+    ]
+    over = (over_warehouses, best_over_warehouses)
+    warehouses = [figure for one in steps for draw in over for figure in book.figures(draw, one)]
+    memory = [figure for one in found for figure in book.figures(consistency, one)]
+    memory += [figure for one in steps for figure in book.figures(over_memory, one)]
+    parts = [
+        ("databases-best", "The best machines", best),
+        ("databases-storage", "Kinds of storage", storage),
+        ("databases-warehouses", "More warehouses", warehouses),
+        ("databases-memory", "Memory", memory),
+    ]
+    return [part for part in parts if part[2]]
 
 
 def _best(book: Book, results: Results) -> Iterator[Figure]:

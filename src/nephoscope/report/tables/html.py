@@ -26,10 +26,9 @@ def folded_html(columns: Sequence[Column], rows: Iterable[Row]) -> Markup:
 
 def _row(columns: Sequence[Column], row: Row) -> str:
     anchor = f' id="{escape(row.anchor)}"' if row.anchor else ""
-    skipped = 1 if row.continued else 0
     cells = (
-        _cell(cell, "td" if index or row.continued else "th", column)
-        for index, (cell, column) in enumerate(zip(row.cells, columns[skipped:], strict=False))
+        _cell(cell, "td" if index else "th", column)
+        for index, (cell, column) in enumerate(zip(row.cells, columns, strict=False))
     )
     return f"<tr{anchor}>{''.join(cells)}</tr>"
 
@@ -48,7 +47,6 @@ def _cell(cell: Cell, tag: str, column: Column) -> str:
     attributes = "".join(
         (
             ' scope="row"' if tag == "th" else "",
-            f' rowspan="{cell.span}"' if cell.span > 1 else "",
             f' class="{kinds}"' if kinds else "",
             f' title="{escape(cell.title)}"' if cell.title else "",
         )
@@ -80,7 +78,5 @@ def _link(link: Link, kind: str = "") -> str:
 
 
 def _badge(badge: Badge) -> str:
-    tag, href = ("a", f' href="{escape(badge.href)}"') if badge.href else ("span", "")
-    rest = f' <span class="rest">{escape(badge.rest)}</span>' if badge.rest else ""
     sign = f'<span class="sign" aria-hidden="true">{badge.sign}</span>'
-    return f'<{tag} class="badge {badge.tone}"{href}>{sign} {escape(badge.word)}{rest}</{tag}>'
+    return f'<span class="badge {badge.tone}">{sign} {escape(badge.word)}</span>'

@@ -208,7 +208,6 @@ def _without_constants(table: Table) -> Table:
         Row(
             tuple(cell for place, cell in enumerate(row.cells) if place not in dropped),
             row.anchor,
-            row.tone,
             row.group,
             row.group_note,
         )
