@@ -4,6 +4,7 @@ from collections.abc import Iterable, Mapping, Sequence
 
 from nephoscope.app.wiring import real_databases, real_providers
 from nephoscope.benchmarks.base import Benchmark
+from nephoscope.benchmarks.faults.registry import KINDS
 from nephoscope.benchmarks.presets import EditionParameters
 from nephoscope.benchmarks.registry import BENCHMARKS
 from nephoscope.databases import base as databases
@@ -43,6 +44,17 @@ def database_abilities() -> str:
 def provider_abilities() -> str:
     """Optional protocols of providers, and which provider has each."""
     return _table(real_providers(), PROVIDER_ABILITIES)
+
+
+def fault_abilities() -> str:
+    """Every kind of fault, and on which machines it can be inflicted."""
+    lines = [
+        "| `fault` | what happens to the server | `local` | `emulated`, `ssh`, `aws`, `azure`, `gcp` |",
+        "|---|---|---|---|",
+    ]
+    for kind, fault in KINDS.items():
+        lines.append(f"| `{kind}` | {fault.says} | {_mark(holds=fault.here)} | {'yes' if fault.here else 'by root'} |")
+    return "\n".join(lines) + "\n"
 
 
 def benchmark_abilities() -> str:

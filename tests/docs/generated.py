@@ -32,7 +32,7 @@ from nephoscope.stats.median import median_coverage, median_rank
 from nephoscope.stats.rank_sum import cumulative_u, smallest_p_value
 from nephoscope.stats.ratio import interval_rank
 from nephoscope.study.reference import sections
-from tests.docs.abilities import benchmark_abilities, database_abilities, provider_abilities
+from tests.docs.abilities import benchmark_abilities, database_abilities, fault_abilities, provider_abilities
 from tests.docs.cloud_answers import cloud_answers
 from tests.docs.counterparts import figures_table
 from tests.docs.detectors import stops, wandering
@@ -92,6 +92,7 @@ def parts() -> dict[str, str]:
         "repeats": repeats,
         "database-abilities": database_abilities,
         "provider-abilities": provider_abilities,
+        "fault-abilities": fault_abilities,
         "benchmark-abilities": benchmark_abilities,
         "benchmarks": benchmarks,
         "editions": editions,

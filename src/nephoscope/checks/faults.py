@@ -10,7 +10,7 @@ class FaultsConfirmed:
 
     name = "faults-confirmed"
     text = (
-        "A trial with faults is unknown if one of them was not inflicted or was not seen in the server's processes. "
+        "A trial with faults is unknown if one of them was not inflicted or was not seen on the server's machine. "
         "Rejects a trial in which one was not over afterwards."
     )
 

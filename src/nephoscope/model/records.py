@@ -376,7 +376,17 @@ class ResourceUse(Frozen):
     )
 
 
-FaultKind = Literal["kill", "pause", "restart"]
+FaultKind = Literal[
+    "kill",
+    "pause",
+    "restart",
+    "slow-disk",
+    "stalled-disk",
+    "partition",
+    "partial-partition",
+    "one-way-partition",
+    "loss",
+]
 ServerRole = Literal["primary", "replica"]
 """A primary takes writes; a replica copies one primary."""
 VictimRule = Literal["primary", "replica", "any"]
@@ -417,8 +427,8 @@ class InflictedFault(Frozen):
     until_unix_ms: float | None = Field(
         default=None, description="when the clients had their usual rate again; None: not known"
     )
-    confirmed: bool = Field(description="the server's processes showed it")
-    undone: bool = Field(description="they showed that it was over")
+    confirmed: bool = Field(description="the server's machine showed it")
+    undone: bool = Field(description="it showed that it was over")
     problem: Sentence = Field(default=NO_SENTENCE, description="what went wrong; empty: nothing")
 
     def covers(self, from_unix_ms: float, to_unix_ms: float) -> bool:

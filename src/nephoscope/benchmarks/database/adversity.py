@@ -19,7 +19,9 @@ from typing_extensions import override
 from nephoscope.benchmarks.base import Benchmark, Ended, Needs, RawOutput, Site
 from nephoscope.benchmarks.database.kv import Kv, KvParameters
 from nephoscope.benchmarks.faults.inflict import LoadClock, Schedule, inflict, inflicted, victim_of
+from nephoscope.benchmarks.faults.kinds import Severity
 from nephoscope.benchmarks.faults.outages import SLOW, USUAL, Effect, FaultedLoad
+from nephoscope.benchmarks.faults.registry import KINDS
 from nephoscope.benchmarks.histograms import Quantile, merged, value_ns
 from nephoscope.benchmarks.load import contract
 from nephoscope.benchmarks.load import output as load_output
@@ -68,9 +70,10 @@ class AdversityParameters(Frozen):
 
     fault: FaultKind = Field(
         default="kill",
-        description="kill: all processes of the server at once, started again after `fault_s`. pause: stopped by a "
-        "signal for `fault_s`. restart: ended in order and started again at once",
+        description=" ".join(f"{name}: {fault.says}" for name, fault in KINDS.items()),
     )
+    loss_percent: float = Field(default=10, gt=0, lt=100, description="of packets, by `loss`")
+    disk_mib_per_s: float = Field(default=20, gt=0, le=1_000_000, description="left by `slow-disk`, each way")
     victim: VictimRule = Field(
         default="primary", description="which servers it may hit; of several, the trial's seed draws each time"
     )
@@ -94,6 +97,12 @@ class AdversityParameters(Frozen):
     pace: Literal["constant", "poisson"] = Field(default="constant", description="how operations arrive")
     outage_limit_s: float = Field(
         default=1, gt=0, description="a client that has work and no success for longer sees an outage"
+    )
+    answer_timeout_s: float | None = Field(
+        default=None,
+        gt=0,
+        description="a client gives a connection up on which no answer came for so long, and looks for the server "
+        "anew, as where a network drops packets; default: `fault_s` and 30 s",
     )
     parameters: dict[str, Any] = Field(
         default={"read_percent": 50}, description="parameters of `kv`, without pace, rate and times"
@@ -124,6 +133,7 @@ class AdversityParameters(Frozen):
             baseline_s=self.baseline_s,
             until_healthy=self.rest == "until healthy",
             victim=self.victim,
+            severity=Severity(self.loss_percent, self.disk_mib_per_s),
         )
 
     def of_kv(self, rate_per_s: float) -> KvParameters:
@@ -257,7 +267,8 @@ class Adversity(Benchmark):
 
     @override
     async def prepare(self, site: Site, parameters: AdversityParameters) -> Endpoint | None:
-        await victim_of(site, parameters.victim)  # told before data is loaded
+        victim = await victim_of(site, parameters.schedule)
+        await KINDS[parameters.fault].look(victim)  # told before data is loaded
         return await self._kv.prepare(site, parameters.of_kv(1))
 
     @override
@@ -294,7 +305,7 @@ class Adversity(Benchmark):
                 "workload": spec.workload.model_copy(update={"ledger": True}),
                 "failover": True,
                 "reconnect_timeout_s": spec.ramp_s + spec.duration_s,
-                "answer_timeout_s": parameters.fault_s + _SPARE_S,
+                "answer_timeout_s": parameters.answer_timeout_s or parameters.fault_s + _SPARE_S,
                 "outage_limit_s": parameters.outage_limit_s,
                 "max_failed_percent": 100.0,
                 "check": "none",

@@ -7,14 +7,15 @@ end with it, and the machine itself resumes a paused server.
 import asyncio
 import math
 import random
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 
 from pydantic import TypeAdapter, ValidationError
 
 from nephoscope.benchmarks.base import RawOutput, Site
-from nephoscope.benchmarks.faults.kinds import KINDS, STOPPED, Fault, Victim
+from nephoscope.benchmarks.faults.kinds import GRACE_S, USUAL_SEVERITY, Fault, Severity, State, Victim
 from nephoscope.benchmarks.faults.outages import USUAL
+from nephoscope.benchmarks.faults.registry import KINDS
 from nephoscope.benchmarks.load.contract import Interval
 from nephoscope.databases.base import CanRestart, HasFailover
 from nephoscope.machines.remote import Command
@@ -45,6 +46,7 @@ class Schedule:
     until_healthy: bool = False
     """A rest ends once copies are complete and clients have their rate."""
     victim: VictimRule = "primary"
+    severity: Severity = USUAL_SEVERITY
 
     @property
     def cycle_s(self) -> float:
@@ -87,7 +89,7 @@ class LoadClock:
         await asyncio.sleep(at_s - self.at_s)
 
 
-async def victim_of(site: Site, rule: VictimRule = "primary", number: int = 1) -> Victim:
+async def victim_of(site: Site, schedule: Schedule, number: int = 1) -> Victim:
     """The server that a fault hits: one of those with the role, drawn by the trial's seed and the fault's number.
 
     Raises:
@@ -103,14 +105,15 @@ async def victim_of(site: Site, rule: VictimRule = "primary", number: int = 1) -
     roles: Sequence[ServerRole] = ("primary",)
     if isinstance(database, HasFailover):
         roles = await database.roles(site.cluster)
-    found = [(server, role) for server, role in zip(servers, roles, strict=False) if rule in {role, "any"}]
+    found = [(server, role) for server, role in zip(servers, roles, strict=False) if schedule.victim in {role, "any"}]
     if not found:
         raise InputError(
-            f"the fault should hit a {rule}, but no server that nephoscope started is one",
+            f"the fault should hit a {schedule.victim}, but no server that nephoscope started is one",
             hint="set `replicas` in `database`, or another `victim` in the benchmark's parameters",
         )
-    drawn = random.Random(f"nephoscope/victim/{site.seed}/{number}").choice(found)  # noqa: S311 - to be repeated
-    return Victim(*drawn, database, site.cluster)
+    chance = f"nephoscope/victim/{site.seed}/{number}"
+    drawn = random.Random(chance).choice(found)  # noqa: S311 - to be repeated
+    return Victim(*drawn, database, site.cluster, chance, schedule.severity)
 
 
 async def inflict(site: Site, schedule: Schedule, clock: LoadClock) -> None:
@@ -123,14 +126,14 @@ async def inflict(site: Site, schedule: Schedule, clock: LoadClock) -> None:
     found, due_s = list[InflictedFault](), schedule.first_s
     for number in range(1, schedule.count + 1):
         await clock.until(due_s)
-        victim = await victim_of(site, schedule.victim, number)
+        victim = await victim_of(site, schedule, number)
         of = f"fault {number} of {schedule.count}"
         site.progress(f"{of}: {schedule.kind} on {victim.server.machine.name}, a {victim.role}")
         fault = await _inflicted(site, schedule, victim)
         fault = await _rested(site, schedule, victim, fault, clock, due_s + schedule.lasting_s + schedule.rest_s)
         found.append(fault)
         (site.raw_dir / FAULTS).write_bytes(_RECORDS.dump_json(found) + b"\n")
-        due_s = clock.at_s + schedule.baseline_s
+        due_s = clock.at_s + max(schedule.baseline_s, GRACE_S + 1)  # a machine may still undo the last one by itself
         if fault.complete_unix_ms is None or due_s + schedule.lasting_s > schedule.end_s:
             return
 
@@ -149,18 +152,19 @@ def inflicted(raw: RawOutput) -> list[InflictedFault]:
 
 async def _inflicted(site: Site, schedule: Schedule, victim: Victim) -> InflictedFault:
     fault, now = KINDS[schedule.kind], asyncio.get_running_loop().time
-    before, begin_unix_ms, begin_s = await victim.processes(), await _unix_ms(site), now()
+    before, begin_unix_ms, begin_s = await fault.look(victim), await _unix_ms(site), now()
     confirmed, problem = False, NO_SENTENCE
     try:
-        confirmed = await _confirmed(fault, victim, before, schedule.lasting_s)
+        await fault.apply(victim, schedule.lasting_s, before)
+        confirmed = await _happened(fault, victim, before, begin_s + schedule.lasting_s / 2)
         await asyncio.sleep(begin_s + schedule.lasting_s - now() if fault.lasts else 0)
     except DatabaseFailed:
         raise
     except NephoscopeError as error:  # the trial is unknown, and goes on
         problem = Sentence(error.message)
     finally:
-        lifted_unix_ms = await to_its_end(_undone(site, fault, victim))
-    end_unix_ms, after = await _unix_ms(site), await victim.processes()
+        lifted_unix_ms = await to_its_end(_undone(site, fault, victim, before))
+    end_unix_ms, after = await _unix_ms(site), await fault.look(victim)
     return InflictedFault(
         kind=schedule.kind,
         victim=victim.server.machine.name,
@@ -170,7 +174,7 @@ async def _inflicted(site: Site, schedule: Schedule, victim: Victim) -> Inflicte
         lifted_unix_ms=lifted_unix_ms,
         end_unix_ms=end_unix_ms,
         confirmed=confirmed,
-        undone=bool(after) and STOPPED not in after.values(),
+        undone=fault.is_over(before, after),
         problem=problem,
     )
 
@@ -191,17 +195,21 @@ async def _rested(
     return fault.model_copy(update={"complete_unix_ms": complete_unix_ms, "rested_unix_ms": rested_unix_ms})
 
 
-async def _confirmed(fault: Fault, victim: Victim, before: Mapping[int, str], lasting_s: float) -> bool:
-    await fault.apply(victim, lasting_s)
-    return fault.happened(before, await victim.processes())
+async def _happened(fault: Fault, victim: Victim, before: State, until_s: float) -> bool:
+    """Whether its machine shows it, at once or until then: that packets were dropped shows once some were sent."""
+    while not fault.happened(before, await fault.look(victim)):
+        if asyncio.get_running_loop().time() > until_s:
+            return False
+        await asyncio.sleep(LOOK_EVERY_S)
+    return True
 
 
-async def _undone(site: Site, fault: Fault, victim: Victim) -> float:
+async def _undone(site: Site, fault: Fault, victim: Victim, before: State) -> float:
     """When that began. A clock that cannot be read must not keep a server from being resumed."""
     try:
         return await _unix_ms(site)
     finally:
-        await fault.undo(victim)
+        await fault.undo(victim, before)
 
 
 async def _unix_ms(site: Site) -> float:

@@ -88,6 +88,17 @@ def disk_limits(version: int, cluster: str, host: str, machine: MachineType, dev
     return [Write(f"{folders(2, cluster, host)[0]}/io.max", f"{device} {' '.join(words)}")] if words else []
 
 
+def without_disk_limits(version: int, cluster: str) -> str:
+    """Shell lines that let every disk of a cluster go on: a process that waits for one cannot be killed."""
+    group = folders(version, cluster, "*")[CONTROLLERS_V1.index("blkio") if version == 1 else 0]
+    files, nothing = (f"{group}/io.max", "rbps=max wbps=max") if version == 2 else (
+        f"{group}/blkio.throttle.*_bps_device", "0"
+    )  # fmt: skip
+    return f"""for file in {files}; do
+    sed 's/ .*//' "$file" | while read -r device; do echo "$device {nothing}" >"$file"; done
+done 2>/dev/null"""
+
+
 def shaping(machine: MachineType, device: str) -> list[str] | None:
     """Arguments of `tc` for one way of a host's network; None: not limited."""
     if machine.network_gbps is None:

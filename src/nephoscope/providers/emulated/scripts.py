@@ -10,7 +10,15 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import PurePosixPath
 
-from nephoscope.providers.emulated.limits import Write, disk_limits, folders, limits, parents, shaping
+from nephoscope.providers.emulated.limits import (
+    Write,
+    disk_limits,
+    folders,
+    limits,
+    parents,
+    shaping,
+    without_disk_limits,
+)
 from nephoscope.providers.emulated.network import Fabric, Port, fabric_script
 from nephoscope.study.provisioning import Link, MachineType
 
@@ -131,6 +139,7 @@ def down_script(cluster: str, images: str, cgroup_version: int) -> str:
     of_hosts = " ".join(folders(cgroup_version, cluster, "*"))
     image = shlex.quote(f"{images}/{cluster}-")
     return f"""
+{without_disk_limits(cgroup_version, cluster)}
 tries=500
 while pids=$(cat {processes} 2>/dev/null); [ -n "$pids" ] && [ $tries -gt 0 ]; do
     kill -KILL $pids 2>/dev/null

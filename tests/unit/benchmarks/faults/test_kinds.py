@@ -14,7 +14,8 @@ import pytest
 
 from nephoscope.benchmarks.base import Site
 from nephoscope.benchmarks.faults.inflict import LoadClock, Schedule, inflict, inflicted, victim_of
-from nephoscope.benchmarks.faults.kinds import KINDS, STOPPED, Victim
+from nephoscope.benchmarks.faults.kinds import STOPPED, State, Victim
+from nephoscope.benchmarks.faults.registry import KINDS
 from nephoscope.benchmarks.load import output as load_output
 from nephoscope.databases.base import Server
 from nephoscope.databases.fake import FakeDatabase
@@ -58,7 +59,7 @@ class Place:
     beside: subprocess.Popen[bytes]
 
     async def victim(self) -> Victim:
-        return await victim_of(self.site)
+        return await victim_of(self.site, pauses(1))
 
 
 @pytest.fixture
@@ -83,20 +84,20 @@ async def until_running(victim: Victim) -> None:
         await asyncio.sleep(0.05)
 
 
-@pytest.mark.parametrize("kind", list(KINDS))
+@pytest.mark.parametrize("kind", [kind for kind, fault in KINDS.items() if fault.here])
 def test_a_fault_hurts_its_server_alone_is_seen_and_undone(kind: FaultKind, place: Place) -> None:
     async def inflicted() -> None:
         fault, victim = KINDS[kind], await place.victim()
-        before = await victim.processes()
+        before = await fault.look(victim)
         assert len(before) == 2
         assert not fault.happened(before, before), "nothing happened yet"
-        await fault.apply(victim, 0.1)
-        assert fault.happened(before, await victim.processes())
-        await fault.undo(victim)
-        await fault.undo(victim)
-        after = await victim.processes()
+        await fault.apply(victim, 0.1, before)
+        assert fault.happened(before, await fault.look(victim))
+        await fault.undo(victim, before)
+        await fault.undo(victim, before)
+        after = await fault.look(victim)
         assert len(after) == 2
-        assert STOPPED not in after.values()
+        assert fault.is_over(before, after)
         assert (after.keys() == before.keys()) == (kind == "pause")
 
     asyncio.run(inflicted())
@@ -115,13 +116,14 @@ _KILLED = """
 import asyncio, os, sys
 from pathlib import Path
 from dataclasses import replace
-from tests.unit.benchmarks.faults.test_kinds import Sleepers, victim_of
+from tests.unit.benchmarks.faults.test_kinds import Sleepers, pauses, victim_of
 from tests.support.site import site_here
 
 async def paused():
     folder = Path(sys.argv[1])
     site, _ = site_here(folder)
-    await (await victim_of(replace(site, database=Sleepers(folder / "server")))).act("pause", "1")
+    victim = await victim_of(replace(site, database=Sleepers(folder / "server")), pauses(1))
+    await victim.act("pause", "1")
     os.kill(os.getpid(), 9)
 
 asyncio.run(paused())
@@ -191,16 +193,16 @@ def inflict_here(site: Site, schedule: Schedule) -> list[InflictedFault]:
     return inflicted(raw_of(site))
 
 
-async def not_at_all(fault: object, victim: Victim, duration_s: float) -> None:
+async def not_at_all(fault: object, victim: Victim, duration_s: float, before: State) -> None:
     assert isinstance(fault, type(KINDS["pause"]))
-    assert await victim.processes()
+    assert await victim.processes() == before
     assert duration_s > 0
 
 
 def test_a_server_that_nephoscope_did_not_start_is_left_alone(tmp_path: Path) -> None:
     site, _ = site_here(tmp_path)
     with pytest.raises(InputError, match="a server that nephoscope starts itself"):
-        asyncio.run(victim_of(replace(site, database=FakeDatabase())))
+        asyncio.run(victim_of(replace(site, database=FakeDatabase()), pauses(1)))
 
 
 class Copied(Sleepers):
@@ -232,7 +234,7 @@ def test_a_victim_has_the_role_that_the_rule_names_and_the_seed_draws_it(place: 
     site = replace(place.site, database=Copied(place.database.folder))
 
     async def hit(rule: VictimRule, seed: int = 7) -> list[tuple[ServerRole, str]]:
-        victims = [await victim_of(replace(site, seed=seed), rule, number) for number in range(30)]
+        victims = [await victim_of(replace(site, seed=seed), pauses(1, victim=rule), number) for number in range(30)]
         return [(victim.role, victim.server.ends_on.name) for victim in victims]
 
     async def drawn() -> None:
@@ -243,7 +245,7 @@ def test_a_victim_has_the_role_that_the_rule_names_and_the_seed_draws_it(place: 
         assert await hit("replica") == replicas, "the same trial hits the same servers"
         assert await hit("replica", seed=8) != replicas
         with pytest.raises(InputError, match="should hit a replica, but no server"):
-            await victim_of(place.site, "replica")
+            await victim_of(place.site, pauses(1, victim="replica"))
 
     asyncio.run(drawn())
 
