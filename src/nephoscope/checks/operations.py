@@ -11,8 +11,10 @@ from nephoscope.model.events import Event
 from nephoscope.model.records import UNENCRYPTED, Evidence, Requirement, Verdict
 from nephoscope.model.words import counted
 
-_RESTARTING = ("kill", "restart")
+_RESTARTING = ("kill", "restart", "rolling-restart", "zone-outage")
 """Kinds of fault after which a server has started anew, and its standbys have connected anew."""
+_KEPT = "started on"
+"""What a server says of itself from which another one may take over without the benchmark."""
 _STARTS = ("started", "settings read", "standbys", "run id of ", "CONFIG SET of ")
 """Names of what says since when a server and its connections are up, and of what it counts since then."""
 _STOOD_STILL = 8
@@ -178,7 +180,8 @@ class DatabaseUnchanged:
         if after is None:
             return unknown(self.name, "its settings and start could not be queried after the trial")
         copies = {*(evidence.replication_before or ()), *(evidence.replication_after or ())}
-        restarted = any(fault.kind in _RESTARTING for fault in evidence.faults)
+        # Under Patroni any fault may have another server take over, and the one that was primary start anew.
+        restarted = any(fault.kind in _RESTARTING or _KEPT in before for fault in evidence.faults)
         seen = [
             {
                 name: value

@@ -380,6 +380,8 @@ FaultKind = Literal[
     "kill",
     "pause",
     "restart",
+    "rolling-restart",
+    "zone-outage",
     "slow-disk",
     "stalled-disk",
     "partition",

@@ -77,6 +77,53 @@ def place(tmp_path: Path) -> Iterator[Place]:
         one.wait()
 
 
+def test_an_outage_of_a_zone_takes_its_servers_alone_and_a_rolling_restart_all_in_turn(tmp_path: Path) -> None:
+    site, _ = site_here(tmp_path)
+    (one,) = site.cluster.database
+    machines = tuple(
+        replace(one, name=name, data_dir=str(tmp_path / name), zone=zone)
+        for name, zone in (("db-1", "a"), ("db-2", "b"), ("db-3", "a"))
+    )
+    cluster, databases = replace(site.cluster, database=machines), dict[str, Sleepers]()
+    for machine in machines:
+        (tmp_path / machine.name / "data").mkdir(parents=True)
+        databases[machine.name] = Sleepers(tmp_path / machine.name)
+        databases[machine.name].launch()
+
+    class Zoned(FakeDatabase):
+        def servers(self, cluster: Cluster) -> Sequence[Server]:
+            return [Server(each, each.data_dir, (PROGRAM,), ends_on=signal.SIGTERM) for each in cluster.database]
+
+        async def start_again(self, cluster: Cluster, server: Server) -> None:
+            await databases[server.machine.name].start_again(cluster, server)
+
+    async def inflicted() -> None:
+        zoned = Zoned()
+        victim = Victim(zoned.servers(cluster)[0], "primary", zoned, cluster)
+        kinds: dict[FaultKind, set[str]] = {
+            "zone-outage": {"db-1", "db-3"},
+            "rolling-restart": {"db-1", "db-2", "db-3"},
+        }
+        for kind, hit in kinds.items():
+            fault, others = KINDS[kind], victim.everyone[1]
+            before, beside = await fault.look(victim), await others.processes()
+            assert {name.split()[0] for name in before} == hit
+            await fault.apply(victim, 0.1, before)
+            assert fault.happened(before, await fault.look(victim))
+            assert (await others.processes() == beside) == (kind == "zone-outage")
+            assert fault.is_over(before, await fault.look(victim)) == (kind == "rolling-restart")
+            await fault.undo(victim, before)
+            assert fault.is_over(before, await fault.look(victim))
+        with pytest.raises(InputError, match="not in several zones"):
+            await KINDS["zone-outage"].look(replace(victim, cluster=site.cluster))
+
+    asyncio.run(inflicted())
+    for database in databases.values():
+        for process in database.started:
+            process.kill()
+            process.wait()
+
+
 async def until_running(victim: Victim) -> None:
     deadline = time.monotonic() + PATIENCE_S
     while STOPPED in (await victim.processes()).values():
@@ -84,7 +131,7 @@ async def until_running(victim: Victim) -> None:
         await asyncio.sleep(0.05)
 
 
-@pytest.mark.parametrize("kind", [kind for kind, fault in KINDS.items() if fault.here])
+@pytest.mark.parametrize("kind", [kind for kind, fault in KINDS.items() if fault.here and kind != "zone-outage"])
 def test_a_fault_hurts_its_server_alone_is_seen_and_undone(kind: FaultKind, place: Place) -> None:
     async def inflicted() -> None:
         fault, victim = KINDS[kind], await place.victim()
