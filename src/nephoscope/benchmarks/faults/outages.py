@@ -87,6 +87,7 @@ class FaultedLoad:
             update={
                 "measured_s": sum(one.end_s - one.start_s for one in rest.measured) or None,
                 "offered": sum(one or 0 for one in offered) if self.output.finished.offered is not None else None,
+                "not_sent": None,  # known of the whole load alone
                 "client_cpu_s": sum(one.client.cpu_s for one in rest.measured),
             }
         )

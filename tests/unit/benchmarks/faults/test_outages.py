@@ -102,6 +102,7 @@ def test_errors_and_lost_connections_count_outside_of_faults_alone(at_s: int, fa
     found = Adversity().operations(two_pauses(failed_at_s=at_s), PARAMETERS, client_cpus=2)
     assert (found.failed, found.connections_lost) == (failed, lost)
     assert found.attempted == 30 * 10 * PER_STEP + failed, "what had to wait is done outside"
+    assert found.not_sent is None, "what never started is known of the whole load alone"
 
 
 def test_a_lost_write_is_a_result_and_what_nobody_sent_is_none() -> None:
