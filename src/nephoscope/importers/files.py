@@ -7,7 +7,7 @@ below its machine.
 """
 
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Annotated
@@ -23,6 +23,7 @@ from nephoscope.importers.imported import (
     machine,
     named_machine,
     read_whole,
+    with_first,
 )
 from nephoscope.importers.tree import DAMAGED, content_of, files_below, origin_of, text_of, why
 from nephoscope.model.errors import InputError, OutputUnreadable
@@ -124,7 +125,7 @@ def read_files(path: Path, form: FileFormat) -> ImportedStudy:
             continue
         origin = origin_of(file, path)
         try:
-            trials += list(_trials(path, file, origin, form))
+            trials += _trials(path, file, origin, form)
         except DAMAGED as error:
             refused.append(f"{origin}: {why(error)}")
     if not trials:
@@ -144,14 +145,18 @@ def read_files(path: Path, form: FileFormat) -> ImportedStudy:
     )
 
 
-def _trials(root: Path, file: Path, origin: str, form: FileFormat) -> Iterator[ImportedTrial]:
+def _trials(root: Path, file: Path, origin: str, form: FileFormat) -> list[ImportedTrial]:
     """What one file holds; results of it that nothing tells apart are left out."""
     results = form.parse(text_of(file, root))
     several = Counter(parsed.benchmark.name for parsed in results)
+    trials, copied = list[ImportedTrial](), [file]
     for index, parsed in enumerate(results):
         if several[parsed.benchmark.name] == 1:
             place = (form.place(root, file, parsed) if form.place else None) or FileOrigin(_machine(root, file))
-            yield _trial(parsed, root, file, f"{origin}#{index}" if index else origin, place)
+            trials.append(_trial(parsed, root, file, f"{origin}#{index}" if index else origin, place))
+            copied += place.beside
+    raw = {f"{readable_name(kept.stem)}{kept.suffix.lower()}": kept for kept in copied}
+    return with_first(trials, {name: content_of(kept, root) for name, kept in raw.items()})
 
 
 def _folders(path: Path, file: Path) -> tuple[str, ...]:
@@ -179,7 +184,6 @@ def _below_machine(path: Path, file: Path) -> str:
 
 
 def _trial(parsed: Parsed, root: Path, file: Path, origin: str, place: FileOrigin) -> ImportedTrial:
-    raw = [file, *place.beside]
     silent = not parsed.described and place.benchmark is None
     return ImportedTrial(
         origin=origin,
@@ -198,7 +202,6 @@ def _trial(parsed: Parsed, root: Path, file: Path, origin: str, place: FileOrigi
         facts=place.facts,
         cpus=parsed.cpus,
         tool_versions=parsed.versions,
-        raw={f"{readable_name(kept.stem)}{kept.suffix.lower()}": content_of(kept, root) for kept in raw},
     )
 
 

@@ -1,6 +1,7 @@
 """What an importer hands over: a study that somebody else made, as far as its files tell it."""
 
 from collections import defaultdict
+from collections.abc import Mapping, Sequence
 from typing import Self
 
 from pydantic import Field
@@ -179,6 +180,11 @@ def named_machine(name: str, more: str = "") -> ImportedMachine:
     as_another_kind = name.partition("-")[0] in CLOUDS or name == _UNNAMED
     ours = readable_name(name, f"{name}\n{more}" if more or as_another_kind else None) if name else _UNNAMED
     return ImportedMachine(name=ours, provider="other", machine_type=name if name and name != ours else None)
+
+
+def with_first(trials: Sequence[ImportedTrial], raw: Mapping[str, bytes]) -> list[ImportedTrial]:
+    """The trials of one file, the first of them with its content: a copy with each is a square of what a file takes."""
+    return [trial.model_copy(update={"raw": dict(raw)}) if place == 0 else trial for place, trial in enumerate(trials)]
 
 
 def read_whole(what: str) -> Verdict:

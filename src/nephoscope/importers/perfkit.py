@@ -18,7 +18,7 @@ from nephoscope.importers.imported import (
     read_whole,
 )
 from nephoscope.importers.latency_sets import SECONDS_OF, checked
-from nephoscope.importers.tree import content_of
+from nephoscope.importers.tree import content_of, require_importable
 from nephoscope.model.errors import InputError, OutputUnreadable
 from nephoscope.model.lower_bound import Bounded
 from nephoscope.model.quantities import may_be
@@ -63,6 +63,7 @@ def read(path: Path) -> ImportedStudy:
     for sample in samples:
         key = str(sample.get("run_uri")), _identity(sample).name, _machine(_labels(sample)).name
         runs.setdefault(key, []).append(sample)
+    require_importable(len(runs), path)
     trials = [trial for run in runs.values() if (trial := _trial(run, left_out)).measurements]
     if not trials:
         raise InputError(f"{path}: no sample contains a number that can be imported")

@@ -7,9 +7,16 @@ from pathlib import Path
 from xml.etree import ElementTree
 
 from nephoscope.importers.identity import BenchmarkIdentity
-from nephoscope.importers.imported import ImportedMachine, ImportedStudy, ImportedTrial, named_machine, read_whole
+from nephoscope.importers.imported import (
+    ImportedMachine,
+    ImportedStudy,
+    ImportedTrial,
+    named_machine,
+    read_whole,
+    with_first,
+)
 from nephoscope.importers.latency_sets import SECONDS_OF, Checked, checked
-from nephoscope.importers.tree import DAMAGED, content_of, files_below, origin_of, why
+from nephoscope.importers.tree import DAMAGED, MAX_TRIALS, content_of, files_below, origin_of, require_importable, why
 from nephoscope.model.errors import InputError, OutputUnreadable
 from nephoscope.model.records import Direction, Measurement, Metric
 from nephoscope.model.subjects import database_load_by_name, subject_by_name
@@ -44,6 +51,7 @@ def read(path: Path) -> ImportedStudy:
             trials += parse_composite(origin, content_of(file, path), left_out)
         except DAMAGED as error:
             refused.append(f"{origin}: {why(error)}")
+        require_importable(len(trials), path)
     if not trials:
         first = f": {refused[0]}" if refused else ""
         raise InputError(f"no result of the Phoronix Test Suite at {path}{first}", hint="name a composite.xml")
@@ -74,7 +82,8 @@ def parse_composite(origin: str, content: bytes, left_out: list[str]) -> list[Im
         left_out: gets a line for each result and entry without numbers of runs.
 
     Raises:
-        OutputUnreadable: not XML, several or another document, a DTD, an element twice, or no result with a number.
+        OutputUnreadable: not XML, several or another document, a DTD, an element twice, no result with a number, or too
+            many runs.
     """
     root = _root(decoded(content))
     machines = {_text(system, "Identifier"): _machine(system) for system in root.iter("System")}
@@ -82,13 +91,16 @@ def parse_composite(origin: str, content: bytes, left_out: list[str]) -> list[Im
     results = [result for result in root.iter("Result") if any(_entries(result))]
     if not results:
         raise OutputUnreadable("composite.xml: no result with a number")
+    if sum(len(runs) for result in results for _, runs in _entries(result)) > MAX_TRIALS:
+        raise OutputUnreadable(f"composite.xml: more than {MAX_TRIALS:,} runs")
     judged = _judged(results)
     left_out += [f"{origin}: {name}: {why}" for found in judged.values() for name, why in found.refused.items()]
-    return [
+    trials = [
         trial
         for place, result in enumerate(results, start=1)
-        for trial in _trials(result, f"{origin}#{place:04}", content, machines, judged)
+        for trial in _trials(result, f"{origin}#{place:04}", machines, judged)
     ]
+    return with_first(trials, {"composite.xml": content})
 
 
 def _root(text: str) -> ElementTree.Element:
@@ -138,7 +150,6 @@ def _judged(results: Sequence[ElementTree.Element]) -> dict[tuple[str, str], Che
 def _trials(
     result: ElementTree.Element,
     origin: str,
-    content: bytes,
     machines: Mapping[str, ImportedMachine],
     judged: Mapping[tuple[str, str], Checked],
 ) -> Iterator[ImportedTrial]:
@@ -174,7 +185,6 @@ def _trials(
                 metrics=[metric],
                 measurements=[Measurement.of("result", identity.unit, told[_name(result)], role=None)],
                 verdicts=[read_whole("composite.xml")],
-                raw={"composite.xml": content} if run == 1 else {},
             )
 
 

@@ -15,6 +15,8 @@ from nephoscope.parsers.text import decoded
 MAX_BYTES = 64 * 1024 * 1024
 """Size limit of a file: larger ones are raw series, not results."""
 MAX_FILES = 1_000_000
+MAX_TRIALS = 100_000
+"""Of one import: two bytes may be a run, which costs kilobytes and a folder."""
 DAMAGED = (OutputUnreadable, ValueError, ArithmeticError, LookupError, TypeError, RecursionError, OSError)
 """What reading one file of a stranger's may raise: it concerns that file only."""
 
@@ -42,6 +44,16 @@ def files_below(path: Path, *suffixes: str) -> Iterator[Path]:
         if len(found) > MAX_FILES:
             raise InputError(f"{path} has more than {MAX_FILES:,} files", hint="import parts of it one by one")
     yield from sorted(found)
+
+
+def require_importable(trials: int, path: Path) -> None:
+    """Refuses more trials than an import may make, before they are made.
+
+    Raises:
+        InputError: there are more.
+    """
+    if trials > MAX_TRIALS:
+        raise InputError(f"{path} has more than {MAX_TRIALS:,} runs", hint="import parts of it one by one")
 
 
 def origin_of(file: Path, root: Path) -> str:

@@ -1,12 +1,13 @@
 """Every importer of files: known numbers from a whole output, words for a damaged one, and a report at the end."""
 
+import json
 from collections.abc import Callable
 from pathlib import Path
 
 import pytest
 
 from nephoscope.app.stages import evaluation, imports
-from nephoscope.importers import folder, oltp_logs
+from nephoscope.importers import folder, oltp_logs, tree
 from nephoscope.importers.files import Parsed
 from nephoscope.importers.imported import ImportedStudy
 from nephoscope.importers.oltp_logs import parse_cockroach_workload, parse_go_tpc, parse_hammerdb, parse_ycsb
@@ -72,6 +73,35 @@ def test_a_sample_of_perfkit_without_a_number_is_left_out_by_name(value: str) ->
     whole = parse_samples(PERFKIT, [])
     assert len(parse_samples(PERFKIT.replace('"value": 3.5', f'"value": {value}'), left_out)) == len(whole) - 1
     assert [line.startswith("line 3: ") and line.endswith(" is no number") for line in left_out] == [True]
+
+
+def test_more_runs_than_anybody_measures_are_refused_before_each_becomes_a_trial(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """In an entry of Phoronix two bytes are a run."""
+    entry = f"<Entry><Identifier>a</Identifier><Value>1</Value><RawString>{'1:' * 200_000}</RawString></Entry>"
+    result = f"<Result><Identifier>pts/x-1</Identifier><Scale>x</Scale><Data>{entry}</Data></Result>"
+    with pytest.raises(InputError, match="more than 100,000 runs"):
+        read("phoronix", placed(tmp_path, "phoronix", f"<PhoronixTestSuite>{result}</PhoronixTestSuite>"))
+    monkeypatch.setattr(tree, "MAX_TRIALS", 2)
+    lines = "".join(PERFKIT.replace('"run_uri": "', f'"run_uri": "{number}') for number in range(3))
+    with pytest.raises(InputError, match="more than 2 runs"):
+        read("perfkit", placed(tmp_path, "perfkit", lines))
+
+
+@pytest.mark.parametrize("name", ["fio", "phoronix"])
+def test_what_an_import_stores_of_a_file_is_its_size_and_not_its_square(name: str, tmp_path: Path) -> None:
+    if name == "fio":
+        document = json.loads(SAMPLES[name])
+        (job, *_) = document["jobs"]
+        document["jobs"] = [{**job, "jobname": f"job-{number}"} for number in range(20)]
+        text = json.dumps(document)
+    else:
+        begin, end = PHORONIX.index("<Entry>"), PHORONIX.index("</Entry>") + len("</Entry>")
+        text = PHORONIX[:begin] + PHORONIX[begin:end] * 20 + PHORONIX[end:]
+    trials = read(name, placed(tmp_path, name, text)).trials
+    assert len(trials) >= 20
+    assert sum(len(content) for trial in trials for content in trial.raw.values()) == len(text)
 
 
 def test_a_series_of_a_monitor_and_a_failed_test_of_phoronix_are_left_out_by_name() -> None:
