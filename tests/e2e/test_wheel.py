@@ -12,7 +12,7 @@ from pathlib import Path
 
 import pytest
 
-from nephoscope.machines.tools import build_for
+from nephoscope.machines.remote import build_for
 
 ROOT = Path(__file__).parents[2]
 WHEELS = sorted((ROOT / "dist").glob("*.whl"))

@@ -22,7 +22,7 @@ from nephoscope.machines.remote import MachineHandle
 from nephoscope.model.errors import CapacityLacking, MachineLost, NephoscopeError, Stopped
 from nephoscope.model.records import Facts
 from nephoscope.providers.aws.cloud import AwsCloud
-from nephoscope.providers.aws.snapshots import EbsSnapshots
+from nephoscope.providers.aws.kept import EbsSnapshots
 from nephoscope.providers.azure.cloud import AzureCloud
 from nephoscope.providers.base import ClusterRequest, Provider
 from nephoscope.providers.cloud.order import CLUSTER, ROLE

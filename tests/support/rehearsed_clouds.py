@@ -8,14 +8,14 @@ from typing import Any
 
 from nephoscope.model.errors import CapacityLacking, MachineUnsupported, NephoscopeError, QuotaReached, Throttled
 from nephoscope.providers.aws.cloud import AwsCloud
-from nephoscope.providers.aws.snapshots import EbsSnapshots
+from nephoscope.providers.aws.kept import EbsSnapshots
 from nephoscope.providers.azure.cloud import AzureCloud
-from nephoscope.providers.azure.snapshots import GROUP, ManagedDiskSnapshots
+from nephoscope.providers.azure.kept import GROUP, ManagedDiskSnapshots
 from nephoscope.providers.base import ClusterRequest, Provider
 from nephoscope.providers.cloud.provider import CloudProvider
 from nephoscope.providers.cloud.snapshots import Snapshots
 from nephoscope.providers.gcp.cloud import GcpCloud
-from nephoscope.providers.gcp.snapshots import DiskSnapshots
+from nephoscope.providers.gcp.kept import DiskSnapshots
 from nephoscope.run.clock import FakeClock
 from tests.support import fake_arm, gcplocal_compute, moto_ec2
 from tests.support.fake_cloud import FakeCloud

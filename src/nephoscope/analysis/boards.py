@@ -13,13 +13,11 @@ from nephoscope.analysis.costs import costs, months_by_basis
 from nephoscope.analysis.one_question import cells
 from nephoscope.analysis.renamed import extents
 from nephoscope.analysis.table import Workings
-from nephoscope.model.extents import Extent
-from nephoscope.model.omission import Omission
 from nephoscope.model.price_rows import CostRow
 from nephoscope.model.questions import Method, View
-from nephoscope.model.records import Direction
+from nephoscope.model.records import Direction, Omission
 from nephoscope.model.sentence import Sentence
-from nephoscope.model.subjects import Subject
+from nephoscope.model.subjects import Extent, Subject
 from nephoscope.stats.leaderboard import Leaderboard
 from nephoscope.stats.median import median_interval
 from nephoscope.stats.samples import Floats, Indices, Mask

@@ -23,12 +23,11 @@ from nephoscope.analysis.families import matched_words
 from nephoscope.analysis.one_question import cells
 from nephoscope.analysis.renamed import extents
 from nephoscope.analysis.table import Table, Workings
-from nephoscope.model.extents import Extent
 from nephoscope.model.price_rows import CostRow
 from nephoscope.model.questions import View
 from nephoscope.model.records import Direction
 from nephoscope.model.rows import ClaimRow, Comparison, ConfigurationRow
-from nephoscope.model.subjects import Subject
+from nephoscope.model.subjects import Extent, Subject
 from nephoscope.stats.blocked import compare_in_blocks
 from nephoscope.stats.decide import ALPHA, holm, relation, tie_range
 from nephoscope.stats.median import median_interval

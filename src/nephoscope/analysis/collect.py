@@ -13,16 +13,16 @@ from nephoscope.analysis.machine_keys import SeenMachine, Sighting, machine_keys
 from nephoscope.analysis.stored_trials import MADE_BY, Stored, add_to, begun_digest, verified_trials
 from nephoscope.benchmarks.base import Benchmark
 from nephoscope.benchmarks.load.output import client_cpu_share
-from nephoscope.checks.base import Check
 from nephoscope.checks.kinds import differing_facts
 from nephoscope.checks.registry import overall
 from nephoscope.checks.thresholds import STEAL
-from nephoscope.model.disturbance import Disturbance
+from nephoscope.checks.verdicts import Check
 from nephoscope.model.errors import InputError
-from nephoscope.model.lower_bound import Bound
+from nephoscope.model.quantities import Bound
 from nephoscope.model.records import (
     BenchmarkUse,
     CommandRecord,
+    Disturbance,
     Metric,
     OperationErrors,
     Plan,

@@ -7,8 +7,8 @@ from datetime import UTC, date, datetime
 
 from nephoscope.analysis.renamed import names, started_unix_ms
 from nephoscope.analysis.table import Table, Workings
-from nephoscope.model.extents import CLUSTER, Extent
 from nephoscope.model.price_rows import STATED, CostLineRow, CostRow
+from nephoscope.model.subjects import CLUSTER, Extent
 from nephoscope.prices.book import PriceBook
 from nephoscope.prices.cost import METHODS, Bill, Line, Method, break_even_hours
 from nephoscope.prices.offers import UNASKED, BasisBill, Offer, bills_of, offer_of

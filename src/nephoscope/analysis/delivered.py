@@ -18,10 +18,18 @@ from nephoscope.analysis.table import Table, Workings
 from nephoscope.analysis.units import counted_cells
 from nephoscope.checks.steal import Steal
 from nephoscope.checks.thresholds import STEAL
-from nephoscope.model.delivered_rows import DeliveredRow, StealRow
 from nephoscope.model.numbers import quantity
 from nephoscope.model.records import VerdictKind
-from nephoscope.model.rows import ClaimRow, Comparison, ComparisonVerdict, MeasurementRow, RankRow, TrialRow
+from nephoscope.model.rows import (
+    ClaimRow,
+    Comparison,
+    ComparisonVerdict,
+    DeliveredRow,
+    MeasurementRow,
+    RankRow,
+    StealRow,
+    TrialRow,
+)
 from nephoscope.model.words import counted
 from nephoscope.stats.median import median_interval
 from nephoscope.stats.proportion import proportion_interval

@@ -4,11 +4,11 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
 from nephoscope.model.analysed import PartOfStudy
-from nephoscope.model.disturbance import Disturbance
 from nephoscope.model.frozen import Frozen
 from nephoscope.model.looks import Look
 from nephoscope.model.records import (
     CommandRecord,
+    Disturbance,
     Facts,
     OperationErrors,
     Plan,

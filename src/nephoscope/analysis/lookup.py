@@ -8,11 +8,9 @@ from statistics import median
 from typing import Any, TypeVar
 
 from nephoscope.model.analysed import AnalysedStudy
-from nephoscope.model.extents import Extent
 from nephoscope.model.numbers import Scale, scale_for
-from nephoscope.model.price_rows import CostRow, PricePerformance, bases_in_order
-from nephoscope.model.priced_quantity import PricedQuantity, priced_quantity
-from nephoscope.model.questions import BestRow, View
+from nephoscope.model.price_rows import CostRow, PricedQuantity, PricePerformance, bases_in_order, priced_quantity
+from nephoscope.model.questions import OVERALL, BestRow, View
 from nephoscope.model.records import ENCRYPTION, Direction, Metric
 from nephoscope.model.rows import (
     BenchmarkRow,
@@ -24,7 +22,7 @@ from nephoscope.model.rows import (
     Statistic,
     TrialRow,
 )
-from nephoscope.model.scopes import OVERALL
+from nephoscope.model.subjects import Extent
 
 Row = TypeVar("Row")
 MetricKey = tuple[str, str]

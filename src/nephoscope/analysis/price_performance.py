@@ -11,9 +11,9 @@ from nephoscope.analysis.renamed import extents, trials
 from nephoscope.analysis.statistics import statistics
 from nephoscope.analysis.table import Table
 from nephoscope.analysis.transfers import months_of, transfers
-from nephoscope.model.extents import Extent
 from nephoscope.model.price_rows import CostRow, PricePerformance
 from nephoscope.model.rows import Statistic
+from nephoscope.model.subjects import Extent
 from nephoscope.model.units import SECONDS_PER_HOUR, SECONDS_PER_MINUTE
 from nephoscope.prices.cost import discount_to_reach
 

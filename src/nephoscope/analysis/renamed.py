@@ -12,8 +12,8 @@ from nephoscope.analysis.cells import Metrics
 from nephoscope.analysis.lower_bounds import apart
 from nephoscope.analysis.machines import split_names
 from nephoscope.analysis.table import Table, Workings
-from nephoscope.model.extents import Extent
 from nephoscope.model.rows import LowerBoundRow, MeasurementRow, NetworkRow, RawFileRow, TrialRow
+from nephoscope.model.subjects import Extent
 from nephoscope.study.model import Configuration
 
 Named = TypeVar("Named", TrialRow, MeasurementRow, NetworkRow)

@@ -5,11 +5,10 @@ from dataclasses import dataclass
 
 import nephoscope
 from nephoscope.model.records import Plan, TrialIntent
-from nephoscope.store.attempt import Attempt
+from nephoscope.store.attempt import Attempt, ReadOnce
 from nephoscope.store.files import read_text
 from nephoscope.store.folder import ResultsFolder, Trial, decisive
 from nephoscope.store.made_from import Looks, remembered, stamp_now
-from nephoscope.store.read_once import ReadOnce
 from nephoscope.store.verified import Checked, Verifier, look
 
 TABLES_VERSION = 19

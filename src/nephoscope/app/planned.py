@@ -4,8 +4,7 @@ from collections.abc import Iterator, Sequence
 from itertools import groupby
 
 from nephoscope.model.numbers import duration, money
-from nephoscope.model.omission import Omission
-from nephoscope.model.records import Plan, PlannedTrial, TrialIntent
+from nephoscope.model.records import Omission, Plan, PlannedTrial, TrialIntent
 from nephoscope.model.words import counted, named_or_counted
 from nephoscope.plan.calendar import Calendar
 from nephoscope.plan.cut import Cut, LeftOut

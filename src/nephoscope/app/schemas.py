@@ -16,8 +16,8 @@ from nephoscope.benchmarks.load import contract as load_contract
 from nephoscope.importers.cloud_report_2019.logs import ImportRecord
 from nephoscope.model import control, records
 from nephoscope.model.frozen import Frozen
-from nephoscope.model.kinds import MachineKind
 from nephoscope.model.looks import Look
+from nephoscope.model.records import MachineKind
 from nephoscope.study.shorthands import StudyFile
 
 _DIALECT = "https://json-schema.org/draft/2020-12/schema"

@@ -5,7 +5,7 @@ from collections.abc import Sequence
 from nephoscope.model.numbers import duration
 from nephoscope.model.usable import UsableCell, sentence, worst_first
 from nephoscope.model.words import counted
-from nephoscope.run.timing import TimeSpent
+from nephoscope.run.states import TimeSpent
 
 MAX_LINES = 10
 

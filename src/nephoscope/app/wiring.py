@@ -13,7 +13,7 @@ from pkgutil import resolve_name
 from typing import TYPE_CHECKING, Any, TypeVar
 
 import nephoscope
-from nephoscope.machines.tools import LOAD
+from nephoscope.machines.remote import LOAD
 from nephoscope.model.errors import InputError
 
 if TYPE_CHECKING:
@@ -64,16 +64,16 @@ def _make(part: str, *given: Any) -> Any:
 
 
 _CLOUDS: Mapping[str, tuple[str, str, str]] = {
-    "aws": ("providers.aws.cloud:AwsCloud", "providers.aws.snapshots:EbsSnapshots", "providers.aws.objects:S3"),
+    "aws": ("providers.aws.cloud:AwsCloud", "providers.aws.kept:EbsSnapshots", "providers.aws.kept:S3"),
     "azure": (
         "providers.azure.cloud:AzureCloud",
-        "providers.azure.snapshots:ManagedDiskSnapshots",
-        "providers.azure.objects:Blobs",
+        "providers.azure.kept:ManagedDiskSnapshots",
+        "providers.azure.kept:Blobs",
     ),
     "gcp": (
         "providers.gcp.cloud:GcpCloud",
-        "providers.gcp.snapshots:DiskSnapshots",
-        "providers.gcp.objects:CloudStorage",
+        "providers.gcp.kept:DiskSnapshots",
+        "providers.gcp.kept:CloudStorage",
     ),
 }
 """Of each cloud: its machines, its snapshots of volumes, and its object storage."""

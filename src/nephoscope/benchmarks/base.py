@@ -9,12 +9,10 @@ from typing import Any, Protocol
 from nephoscope.benchmarks.calibrations import OwnCalibrations
 from nephoscope.benchmarks.presets import Scaled
 from nephoscope.databases.base import Database, Endpoint
-from nephoscope.machines.remote import Command, Completed, MachineHandle
-from nephoscope.machines.tools import Tool
-from nephoscope.model.extents import Extent
+from nephoscope.machines.remote import Command, Completed, MachineHandle, Tool
 from nephoscope.model.frozen import Frozen
 from nephoscope.model.records import Facts, Measurement, Metric, Observations, OperationEvidence
-from nephoscope.model.subjects import DatabaseLoad, Subject
+from nephoscope.model.subjects import DatabaseLoad, Extent, Subject
 from nephoscope.providers.base import Cluster
 
 RawOutput = Mapping[str, bytes]

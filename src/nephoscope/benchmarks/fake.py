@@ -10,13 +10,11 @@ from typing_extensions import override
 
 from nephoscope.benchmarks.base import Benchmark, Needs, RawOutput, Site
 from nephoscope.machines.fake import Answer
-from nephoscope.machines.remote import Command
-from nephoscope.machines.tools import Tool
+from nephoscope.machines.remote import Command, Tool
 from nephoscope.model.errors import OutputUnreadable
-from nephoscope.model.extents import CLUSTER
 from nephoscope.model.frozen import Frozen
 from nephoscope.model.records import Measurement, Metric
-from nephoscope.model.subjects import Subject
+from nephoscope.model.subjects import CLUSTER, Subject
 
 PROGRAM = "fake-benchmark"
 _TOOL = Tool(PROGRAM)

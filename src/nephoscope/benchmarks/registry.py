@@ -12,7 +12,7 @@ from typing import TypeGuard
 
 import nephoscope.benchmarks
 from nephoscope.benchmarks.base import Benchmark
-from nephoscope.machines.tools import Tool
+from nephoscope.machines.remote import Tool
 from nephoscope.model.subjects import Subject
 
 _FOLDERS = tuple(Subject)

@@ -8,8 +8,7 @@ from collections import Counter
 from collections.abc import Collection, Iterable, Mapping, Sequence
 
 from nephoscope.checks.verdicts import invalid, measured_of, valid
-from nephoscope.model.kinds import MachineKind
-from nephoscope.model.records import Evidence, Facts, Verdict, VerdictKind
+from nephoscope.model.records import Evidence, Facts, MachineKind, Verdict, VerdictKind
 
 KIND_FACTS = (
     "cpu_model",

@@ -2,7 +2,6 @@
 
 from collections.abc import Sequence
 
-from nephoscope.checks.base import Check
 from nephoscope.checks.expectations import EXPECTATIONS
 from nephoscope.checks.faults import FaultsConfirmed
 from nephoscope.checks.generator import GeneratorBound
@@ -28,7 +27,7 @@ from nephoscope.checks.steal import Steal
 from nephoscope.checks.stopped import NotStopped
 from nephoscope.checks.sustained import Sustained
 from nephoscope.checks.tools import ToolExit
-from nephoscope.checks.verdicts import overall, unknown
+from nephoscope.checks.verdicts import Check, overall, unknown
 from nephoscope.model.records import Evidence, Verdict
 
 __all__ = ["CHECKS", "overall", "run_checks"]

@@ -1,6 +1,7 @@
 """Building verdicts: the three constructors, percentages, and one verdict for several machines."""
 
 from collections.abc import Callable, Collection, Mapping, Sequence
+from typing import Protocol
 
 from nephoscope.model.events import Event
 from nephoscope.model.records import Evidence, TelemetrySample, Verdict, VerdictKind
@@ -101,3 +102,21 @@ def below_limit(
         for what, share in shares_of(machine, evidence.telemetry.get(machine, [])).items()
     ]
     return over_machines(check, verdicts, "no machine was sampled during the trial")
+
+
+class Check(Protocol):
+    """One check."""
+
+    @property
+    def name(self) -> str:
+        """Its name in verdicts and reports."""
+        ...
+
+    @property
+    def text(self) -> str:
+        """One sentence for the report: what it rejects, and at which threshold."""
+        ...
+
+    def __call__(self, evidence: Evidence) -> Verdict | None:
+        """Its verdict; None if it does not apply to this evidence at all (no database, nothing to check)."""
+        ...

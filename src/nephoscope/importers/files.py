@@ -28,7 +28,7 @@ from nephoscope.importers.imported import (
 from nephoscope.importers.tree import DAMAGED, content_of, files_below, origin_of, text_of, why
 from nephoscope.model.errors import InputError, OutputUnreadable
 from nephoscope.model.frozen import Frozen
-from nephoscope.model.lower_bound import Bounded, LowerBound
+from nephoscope.model.quantities import Bounded, LowerBound
 from nephoscope.model.records import Direction, Facts, Measurement, Metric, Verdict
 from nephoscope.model.subjects import DatabaseLoad, Subject
 from nephoscope.parsers.remarks import remarks_on

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 
 from nephoscope.model.errors import OutputUnreadable
-from nephoscope.model.lower_bound import Bounded, LowerBound
+from nephoscope.model.quantities import Bounded, LowerBound
 from nephoscope.parsers.latencies import COCKROACH, EXACT, FIO, GO_TPC, NETPERF, SYSBENCH, Histogram, latencies
 
 SECONDS_OF: Mapping[str, float] = {

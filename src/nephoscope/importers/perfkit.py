@@ -20,8 +20,7 @@ from nephoscope.importers.imported import (
 from nephoscope.importers.latency_sets import SECONDS_OF, checked
 from nephoscope.importers.tree import content_of, require_importable
 from nephoscope.model.errors import InputError, OutputUnreadable
-from nephoscope.model.lower_bound import Bounded
-from nephoscope.model.quantities import may_be
+from nephoscope.model.quantities import Bounded, may_be
 from nephoscope.model.records import Direction, Measurement, Metric
 from nephoscope.model.subjects import database_load_by_name, subject_by_name
 from nephoscope.model.words import counted

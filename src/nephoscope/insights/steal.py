@@ -7,9 +7,8 @@ from nephoscope.analysis.delivered import NOTABLE_REJECTED_SHARE
 from nephoscope.analysis.lookup import Lookup
 from nephoscope.insights.names import names_of
 from nephoscope.insights.words import Draft, say, warning
-from nephoscope.model.delivered_rows import DeliveredRow, StealRow
 from nephoscope.model.numbers import Between, Number
-from nephoscope.model.rows import GateRow, TrialRow
+from nephoscope.model.rows import DeliveredRow, GateRow, StealRow, TrialRow
 from nephoscope.model.words import enumeration
 
 

@@ -3,7 +3,7 @@
 from collections.abc import Mapping, Sequence
 from enum import StrEnum
 
-from nephoscope.machines.tools import Tool
+from nephoscope.machines.remote import Tool
 from nephoscope.model.errors import EnvironmentProblem
 from nephoscope.model.frozen import Frozen
 from nephoscope.model.records import Facts

@@ -15,8 +15,7 @@ from contextlib import suppress
 from pathlib import Path
 from typing import IO
 
-from nephoscope.machines.remote import Background, Command, Completed
-from nephoscope.machines.tools import install_hint
+from nephoscope.machines.remote import Background, Command, Completed, install_hint
 from nephoscope.model.errors import OutputUnreadable, StorageFailed, ToolMissing, ToolTimedOut
 
 _KILL_WAIT_S = 5.0

@@ -8,14 +8,13 @@ from typing import Any, Literal, TypeVar
 
 from pydantic import Field, SkipValidation
 
-from nephoscope.model.disturbance import Disturbance
 from nephoscope.model.frozen import Frozen
 from nephoscope.model.looks import Look
 from nephoscope.model.missing import MissingPart
 from nephoscope.model.names import Name
 from nephoscope.model.publication import Publication
 from nephoscope.model.questions import Headline
-from nephoscope.model.records import Plan, SourceRecord
+from nephoscope.model.records import Disturbance, Plan, SourceRecord
 from nephoscope.model.rows import BenchmarkRow, Insight
 from nephoscope.model.standing import Standing
 

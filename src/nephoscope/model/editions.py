@@ -5,10 +5,9 @@ from typing import Literal
 from pydantic import Field
 
 from nephoscope.model.frozen import Frozen
-from nephoscope.model.questions import View
+from nephoscope.model.questions import Scope, View
 from nephoscope.model.records import Direction
 from nephoscope.model.rows import ComparisonVerdict
-from nephoscope.model.scopes import Scope
 from nephoscope.model.sentence import NO_SENTENCE, Sentence
 from nephoscope.model.subjects import Subject
 

@@ -6,22 +6,53 @@ Names follow the glossary (docs/concepts/glossary.md). Units are SI and come las
 
 import re
 from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
 from enum import StrEnum
 from types import MappingProxyType
 from typing import Annotated, Any, Literal, Self
 
 from pydantic import BeforeValidator, Field, ValidationInfo, field_validator
 
-from nephoscope.model.disturbance import Disturbance
 from nephoscope.model.events import Event
 from nephoscope.model.frozen import Frozen
-from nephoscope.model.kinds import MachineKind
-from nephoscope.model.lower_bound import Bound, Bounded, LowerBound
 from nephoscope.model.names import MachineName, Name, Named
-from nephoscope.model.omission import Omission
-from nephoscope.model.quantities import MeasuredValue, Seconds, UnixMs
+from nephoscope.model.quantities import Bound, Bounded, LowerBound, MeasuredValue, Seconds, UnixMs
 from nephoscope.model.sentence import NO_SENTENCE, Sentence
 from nephoscope.model.subjects import DatabaseLoad, Subject
+from nephoscope.model.written import Written
+
+
+@dataclass(frozen=True, order=True)
+class Omission(Written):
+    """A configuration that has no price, or does not compete; no name of a configuration has a colon."""
+
+    configuration: str
+    why: Sentence
+
+    def __str__(self) -> str:
+        """'a: no price given'."""
+        return f"{self.configuration}: {self.why}"
+
+    @classmethod
+    def read(cls, stored: str) -> Self:
+        """See `Written`."""
+        configuration, _, why = stored.partition(": ")
+        return cls(configuration, Sentence(why))
+
+
+Disturbance = Literal["reject", "record"]
+"""What happens to a trial from which the hypervisor took CPU time: it is rejected, or it counts and the loss is
+recorded."""
+
+
+class MachineKind(Frozen):
+    """kind.json: what most database machines of a configuration are."""
+
+    schema_: Literal["nephoscope/kind/1"] = Field(default="nephoscope/kind/1", alias="schema")
+    facts: dict[str, str] = Field(description="fact -> its value, of those that are known")
+    alike: int = Field(ge=2, description="machines of this kind")
+    machines: int = Field(ge=2, description="machines of the configuration so far")
+
 
 _SHARE = "_share"
 _WARNINGS = {
@@ -823,3 +854,16 @@ class SourceRecord(Frozen):
     left_out: list[Sentence] = Field(
         default=[], description="'file: reason' for every file that was found but not read"
     )
+
+
+class Derived(Frozen):
+    """Measurements and verdicts of one attempt."""
+
+    measurements: list[Measurement]
+    errors: list[OperationErrors] | None
+    """None: the benchmark does not count its operations."""
+    network: list[NetworkBytes]
+    """By machine, without machines whose counters were not read."""
+    resources: list[ResourceUse]
+    """By machine, without machines that were not sampled."""
+    verdicts: list[Verdict]

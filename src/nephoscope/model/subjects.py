@@ -1,7 +1,11 @@
-"""What a benchmark is about."""
+"""What a benchmark is about, and which part of a configuration it measures and is paid for with."""
 
 import re
 from enum import StrEnum
+
+from pydantic import Field
+
+from nephoscope.model.frozen import Frozen
 
 
 class Subject(StrEnum):
@@ -52,3 +56,29 @@ def database_load_by_name(name: str) -> DatabaseLoad | None:
         return None
     found = _KEY_VALUE.search(name.casefold().replace("_", "-"))
     return DatabaseLoad.KEY_VALUE if found else DatabaseLoad.OLTP
+
+
+class Extent(Frozen):
+    """Machines, and whether their volumes take part."""
+
+    machines: int | None = Field(gt=0, description="how many machines are measured; None: the database's cluster")
+    volumes: bool = Field(description="whether their volumes are used, too")
+
+
+CLUSTER = Extent(machines=None, volumes=True)
+ONE_MACHINE = Extent(machines=1, volumes=False)
+ONE_MACHINE_WITH_VOLUMES = Extent(machines=1, volumes=True)
+TWO_ENDS = Extent(machines=2, volumes=False)
+
+_BY_SUBJECT = {
+    Subject.CPU: ONE_MACHINE,
+    Subject.MEMORY: ONE_MACHINE,
+    Subject.STORAGE: ONE_MACHINE_WITH_VOLUMES,
+    Subject.NETWORK: TWO_ENDS,
+    Subject.DATABASE: CLUSTER,
+}
+
+
+def extent_by_subject(subject: Subject) -> Extent:
+    """The extent of a benchmark of which nothing else is stored: those that other people ran."""
+    return _BY_SUBJECT[subject]

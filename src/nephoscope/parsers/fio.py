@@ -14,7 +14,7 @@ from pydantic import Field
 
 from nephoscope.model.errors import OutputUnreadable
 from nephoscope.model.frozen import Frozen
-from nephoscope.model.lower_bound import Bounded
+from nephoscope.model.quantities import Bounded
 from nephoscope.model.units import KIB
 from nephoscope.model.words import counted
 from nephoscope.parsers.documents import json_documents

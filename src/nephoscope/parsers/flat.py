@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from nephoscope.model.frozen import Frozen
-from nephoscope.model.lower_bound import LowerBound
+from nephoscope.model.quantities import LowerBound
 
 _UNITS = (
     ("bits_per_s", "bit/s"),

@@ -9,7 +9,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 
 from nephoscope.model.errors import OutputUnreadable
-from nephoscope.model.lower_bound import Bounded, LowerBound
+from nephoscope.model.quantities import Bounded, LowerBound
 
 _PRINTED = 1e-5
 """Relative: what printed digits leave of the end of a histogram."""

@@ -7,7 +7,7 @@ from pydantic import Field
 
 from nephoscope.model.errors import OutputUnreadable
 from nephoscope.model.frozen import Frozen
-from nephoscope.model.lower_bound import Bounded
+from nephoscope.model.quantities import Bounded
 from nephoscope.parsers.latencies import SYSBENCH, latencies
 from nephoscope.parsers.sysbench_fileio import BEGIN, percentile_s, sections_of
 from nephoscope.parsers.text import DECIMAL, INTEGER, build, exactly_one, one_or_none, require_close

@@ -20,8 +20,7 @@ from nephoscope.model.records import Plan
 from nephoscope.model.subjects import DatabaseLoad, Subject
 from nephoscope.model.units import SECONDS_PER_HOUR
 from nephoscope.model.words import listed
-from nephoscope.plan.expand import fitting_cells
-from nephoscope.plan.order import Cell
+from nephoscope.plan.expand import Cell, fitting_cells
 from nephoscope.prices.catalogue.index import short_name
 from nephoscope.study.model import BenchmarkEntry, Budget, Configuration, Study
 from nephoscope.study.suggest import nearest

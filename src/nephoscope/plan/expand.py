@@ -14,22 +14,49 @@ from nephoscope.benchmarks.base import VOLUME, Benchmark, Needs
 from nephoscope.benchmarks.database.tpcc import PUBLISHED_WAREHOUSE, WAREHOUSE_BYTES
 from nephoscope.benchmarks.database.tpcc_editions import EDITIONS
 from nephoscope.benchmarks.presets import scale_words
-from nephoscope.model.disturbance import Disturbance
 from nephoscope.model.errors import InputError
-from nephoscope.model.omission import Omission
 from nephoscope.model.quantities import MOST_S
-from nephoscope.model.records import BenchmarkUse, Plan, PlannedTrial, PlanWarning, TrialIntent, WarningKind
+from nephoscope.model.records import (
+    BenchmarkUse,
+    Disturbance,
+    Omission,
+    Plan,
+    PlannedTrial,
+    PlanWarning,
+    TrialIntent,
+    WarningKind,
+)
 from nephoscope.model.sentence import Sentence
 from nephoscope.model.subjects import Subject
 from nephoscope.model.units import MIB, SECONDS_PER_HOUR
 from nephoscope.model.words import listed
-from nephoscope.plan.order import Cell, in_runs, shuffled
 from nephoscope.plan.placement import one_machine_each, shared_by
 from nephoscope.plan.preparation import Before, HasDataSet, fill_s
 from nephoscope.prices.quote import Quote, quote
 from nephoscope.study.machines import first_machine
 from nephoscope.study.managed import disturbance_of, is_managed, study_as_provided
 from nephoscope.study.model import SNAPSHOTS, BenchmarkEntry, Configuration, Study
+
+Cell = tuple[str, str]
+"""Name of a configuration, label of a benchmark."""
+
+
+def shuffled(cells: Sequence[Cell], *, seed: int, block: int) -> list[Cell]:
+    """The cells of one block (counted from 1) in their random order; cells must be unique."""
+    return sorted(cells, key=lambda cell: _key(seed, block, cell))
+
+
+def in_runs(cells: Sequence[Cell], shared: Mapping[Cell, str | None]) -> list[Cell]:
+    """The same order, but each cell that shares a cluster directly follows the others on it."""
+    first: dict[str, int] = {}
+    for place, cell in enumerate(cells):
+        first.setdefault(shared[cell] or str(cell), place)
+    return sorted(cells, key=lambda cell: first[shared[cell] or str(cell)])
+
+
+def _key(seed: int, block: int, cell: Cell) -> bytes:
+    return hashlib.sha256(json.dumps(["nephoscope/order/1", seed, block, *cell]).encode()).digest()
+
 
 MIN_REPLICATES_FOR_95_PERCENT = 6
 """The median of n values lies in [min, max] with probability 1 - 2 / 2^n: 93.75 % for 5, 96.88 % for 6."""

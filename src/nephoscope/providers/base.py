@@ -6,8 +6,7 @@ from pathlib import Path
 from typing import Protocol, runtime_checkable
 
 from nephoscope.machines.doctor import HostFindings
-from nephoscope.machines.remote import MachineHandle
-from nephoscope.machines.tools import Tool
+from nephoscope.machines.remote import MachineHandle, Tool
 from nephoscope.model.errors import NephoscopeError
 from nephoscope.study.model import Configuration
 

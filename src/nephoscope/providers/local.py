@@ -6,8 +6,7 @@ from typing_extensions import override
 
 from nephoscope.machines.local import LocalRemote
 from nephoscope.machines.loopback import loopback
-from nephoscope.machines.remote import MachineHandle
-from nephoscope.machines.tools import FINDMNT, LSCPU, SETPRIV, TASKSET, UNSHARE
+from nephoscope.machines.remote import FINDMNT, LSCPU, SETPRIV, TASKSET, UNSHARE, MachineHandle
 from nephoscope.model.errors import EnvironmentProblem, InputError, StorageFailed
 from nephoscope.providers.base import Cluster, ClusterRequest, Provider
 

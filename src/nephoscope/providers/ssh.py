@@ -21,11 +21,10 @@ from typing_extensions import override
 
 from nephoscope.machines.doctor import Finding, Health, HostFindings
 from nephoscope.machines.loopback import V4
-from nephoscope.machines.remote import MachineHandle
+from nephoscope.machines.remote import MachineHandle, Tool
 from nephoscope.machines.ssh.address import SshAddress, split_destination
 from nephoscope.machines.ssh.link import PATIENCE_S
 from nephoscope.machines.ssh.remote import SshRemote
-from nephoscope.machines.tools import Tool
 from nephoscope.machines.waiting import Clock
 from nephoscope.model.bounded_toml import load_toml
 from nephoscope.model.errors import (

@@ -7,9 +7,8 @@ from pathlib import Path
 
 from nephoscope.machines.doctor import Finding, Health, examine
 from nephoscope.machines.facts import gather_facts
-from nephoscope.machines.remote import MachineHandle
+from nephoscope.machines.remote import MachineHandle, Tool, build_for
 from nephoscope.machines.ssh.remote import SshRemote
-from nephoscope.machines.tools import Tool, build_for
 from nephoscope.model.errors import (
     AccessDenied,
     HostKeyRefused,

@@ -5,14 +5,13 @@ from collections.abc import Sequence
 from typing import Literal
 
 from nephoscope.insights.names import metric_title, type_name
-from nephoscope.model.extents import Extent
-from nephoscope.model.lower_bound import LowerBound
 from nephoscope.model.numbers import SECONDS, TIMES, Between, Scale, coverage, dashed, ratio_form, significant
-from nephoscope.model.price_rows import CostRow
-from nephoscope.model.priced_quantity import PricedQuantity
+from nephoscope.model.price_rows import CostRow, PricedQuantity
+from nephoscope.model.quantities import LowerBound
 from nephoscope.model.questions import View
 from nephoscope.model.records import Direction, Metric
 from nephoscope.model.rows import Estimate, Statistic
+from nephoscope.model.subjects import Extent
 from nephoscope.model.words import counted
 
 ENOUGH = 0.95

@@ -17,13 +17,12 @@ from nephoscope.plan.placement import carried_by, clusters_of, data_sets_of
 from nephoscope.plan.preparation import GIVE_BACK_S
 from nephoscope.providers.base import ClusterRequest, Detached, NamesHosts, Provider, study_of
 from nephoscope.run.cleaning import account_of, give_back
+from nephoscope.run.gate import PAUSE_S, Streak
 from nephoscope.run.ledger import Grant, Ledger, Quota, Refusal, Wanted, quota_of
-from nephoscope.run.loaded_once import LoadedOnce
 from nephoscope.run.queue import Step
 from nephoscope.run.repeats import MIN_QUIET_S, due, quiet_within_s, repair_for
 from nephoscope.run.spending import cost_until, cost_usd, reserve_usd
 from nephoscope.run.states import ENDS, Decision, Failure, Patience, after_failure, may_follow
-from nephoscope.run.streak import PAUSE_S, Streak
 from nephoscope.run.trial import AttemptTask, Ended, run_attempt
 from nephoscope.run.world import World
 from nephoscope.store.attempt import Attempt
@@ -34,6 +33,36 @@ from nephoscope.study.managed import plain_as_provided, read_as_provided
 from nephoscope.study.model import Configuration
 from nephoscope.study.provisioning import CLOUDS
 from nephoscope.study.snapshots import layout_of, place_of
+
+
+class LoadedOnce:
+    """Whose turn it is to load each data set. A cluster that waits does not exist yet, and costs nothing."""
+
+    def __init__(self) -> None:
+        self._loaded: set[str] = set()
+        self._turns: dict[str, asyncio.Lock] = {}
+        self._loading: dict[str, str] = {}
+        """Data set -> the cluster that loads it."""
+
+    async def turn(self, data_set: str, cluster: str) -> None:
+        """Returns once the data set is loaded, or it is up to this cluster to load it."""
+        if data_set in self._loaded or self._loading.get(data_set) == cluster:
+            return
+        lock = self._turns.setdefault(data_set, asyncio.Lock())
+        await lock.acquire()
+        if data_set in self._loaded:
+            lock.release()
+        else:
+            self._loading[data_set] = cluster
+
+    def end(self, data_set: str, cluster: str, *, loaded: bool) -> None:
+        """A cluster has the data set now, or will not load it: it failed, or has gone."""
+        if loaded:
+            self._loaded.add(data_set)
+        if self._loading.get(data_set) == cluster:
+            del self._loading[data_set]
+            self._turns[data_set].release()
+
 
 LOOK_AT_LEDGER_S = 2.0
 """Wait between two tries to hold what others hold now."""

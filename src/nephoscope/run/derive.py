@@ -2,6 +2,7 @@
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from itertools import pairwise
 from math import fsum
 from statistics import median
@@ -11,13 +12,15 @@ from pydantic import ValidationError
 
 from nephoscope.benchmarks.base import VOLUME, Benchmark, Ended, stretches
 from nephoscope.checks.registry import run_checks
+from nephoscope.checks.steal import Steal
 from nephoscope.machines.telemetry import Lines, read_lines, samples_of
-from nephoscope.model.derived import Derived
 from nephoscope.model.errors import OutputUnreadable
 from nephoscope.model.records import (
     CO_LOCATED,
     EMULATED,
+    Derived,
     Direction,
+    Disturbance,
     Evidence,
     Expected,
     FactsRecord,
@@ -29,6 +32,7 @@ from nephoscope.model.records import (
     StartedRecord,
     TelemetrySample,
     TrialIntent,
+    Verdict,
 )
 from nephoscope.model.units import GIB, MIB, MS_PER_SECOND
 from nephoscope.run.resources import cpu_time, resource_use, server_costs_of
@@ -278,3 +282,41 @@ def _read_telemetry(raw: Mapping[str, bytes]) -> _Telemetry:
         except OutputUnreadable as error:
             telemetry.problems[machine] = error.message
     return telemetry
+
+
+@dataclass(frozen=True)
+class StealJudge:
+    """Judges the steal of stored attempts as one `disturbance` demands."""
+
+    disturbance: Disturbance
+
+    def read(self, attempt: Attempt, intent: TrialIntent) -> Attempt:
+        """The attempt, with its verdict on steal made again from its telemetry, if it has one."""
+        return _JudgedAgain(attempt, intent, self.disturbance)
+
+
+class _JudgedAgain(Attempt):
+    def __init__(self, attempt: Attempt, intent: TrialIntent, disturbance: Disturbance) -> None:
+        super().__init__(attempt.folder)
+        self._intent = intent
+        self._disturbance = disturbance
+
+    @cached_property
+    def _evidence(self) -> Evidence:
+        logs = sorted(self.raw_dir.glob(f"{TELEMETRY_PREFIX}*"))
+        found = evidence_of_machines(self, self._intent, {path.name: path.read_bytes() for path in logs})
+        return found.model_copy(update={"disturbance": self._disturbance})
+
+    @cached_property
+    def _verdicts(self) -> Sequence[Verdict]:
+        stored = super().verdicts()
+        judged = any(verdict.check == Steal.name for verdict in stored)
+        new = Steal()(self._evidence) if judged else None
+        return [new if new and verdict.check == new.check else verdict for verdict in stored]
+
+    def verdicts(self) -> list[Verdict]:
+        return list(self._verdicts)
+
+    def started(self) -> StartedRecord | None:
+        stored = super().started()
+        return stored.model_copy(update={"disturbance": self._disturbance}) if stored else None

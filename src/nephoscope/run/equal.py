@@ -13,8 +13,7 @@ from nephoscope.checks.kinds import EqualMachines, most_common
 from nephoscope.checks.registry import CHECKS
 from nephoscope.checks.repeatable import Circumstances
 from nephoscope.checks.verdicts import measured_of
-from nephoscope.model.kinds import MachineKind
-from nephoscope.model.records import Facts, PlannedTrial
+from nephoscope.model.records import Facts, MachineKind, PlannedTrial
 from nephoscope.store.attempt import Attempt
 from nephoscope.store.folder import Trial
 from nephoscope.study.managed import plain_as_provided

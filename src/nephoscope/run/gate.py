@@ -2,15 +2,24 @@
 
 import asyncio
 from collections.abc import Sequence
+from dataclasses import dataclass
 
 from nephoscope.benchmarks.base import Needs
+from nephoscope.checks.repeatable import Circumstances, repair_of
 from nephoscope.checks.thresholds import BUSY_BEFORE, CLOCK_OFFSET
-from nephoscope.machines.loudest import loudest_process
-from nephoscope.machines.remote import Command, MachineHandle
-from nephoscope.machines.tools import LOAD, Tool
-from nephoscope.model.disturbance import Disturbance
+from nephoscope.machines.foreign import loudest_process
+from nephoscope.machines.remote import LOAD, Command, MachineHandle, Tool
 from nephoscope.model.errors import MORE_SPACE, ClockOff, NoSpaceOnMachine, ToolMissing, ToolTimedOut
-from nephoscope.model.records import CO_LOCATED, EMULATED, NOT_OBSERVED, Facts, FactsRecord, StartedRecord
+from nephoscope.model.records import (
+    CO_LOCATED,
+    EMULATED,
+    NOT_OBSERVED,
+    Disturbance,
+    Facts,
+    FactsRecord,
+    StartedRecord,
+    Verdict,
+)
 from nephoscope.providers.base import Cluster
 from nephoscope.run.world import World
 from nephoscope.store.attempt import Attempt
@@ -205,3 +214,33 @@ def _require_one_time(records: list[FactsRecord]) -> None:
                 f"{CLOCK_OFFSET.value:g} s off",
                 hint="set its clock: chronyc makestep, or timedatectl set-ntp true",
             )
+
+
+PAUSE_AFTER = 3
+"""Trials in a row that others disturbed: one or two may be chance."""
+PAUSE_S = 120.0
+"""How long the next one waits at most, by default."""
+
+
+@dataclass(frozen=True)
+class Streak:
+    """The latest trials that one check rejected for work of others on the machine."""
+
+    check: str = ""
+    trials: int = 0
+    why: str = ""
+    """Reason of the last rejection, which names programs."""
+
+    def after(self, verdicts: Sequence[Verdict], where: Circumstances) -> "Streak":
+        """With one more trial that ended; one that was not disturbed ends the streak."""
+        repair = repair_of(verdicts, where)
+        if repair is None or not repair.wait_for_quiet:
+            return Streak()
+        check = repair.checks[0]
+        why = next(str(row.reason) for row in verdicts if row.check == check)
+        return Streak(check, self.trials + 1 if check == self.check else 1, why)
+
+    @property
+    def is_long(self) -> bool:
+        """Another trial now would very likely be rejected, too."""
+        return self.trials >= PAUSE_AFTER

@@ -22,7 +22,7 @@ from nephoscope.databases.base import (
     HasReplication,
     HasSettings,
 )
-from nephoscope.machines.remote import Background, KnowsItsProcesses, MachineHandle
+from nephoscope.machines.remote import Background, Command, Completed, KnowsItsProcesses, MachineHandle
 from nephoscope.machines.shielded import beside, to_its_end
 from nephoscope.model.control import Resumption, State
 from nephoscope.model.errors import (
@@ -33,18 +33,55 @@ from nephoscope.model.errors import (
     StorageFailed,
     ToolFailed,
 )
-from nephoscope.model.records import NOT_OBSERVED, Facts, Status, TrialIntent, Verdict, VerdictKind
+from nephoscope.model.records import NOT_OBSERVED, CommandRecord, Facts, Status, TrialIntent, Verdict, VerdictKind
 from nephoscope.model.seeds import derive_seed
 from nephoscope.model.subjects import Subject
 from nephoscope.providers.base import Cluster, ClusterRequest, KnowsLosses, Provider
 from nephoscope.run.cleaning import give_back
+from nephoscope.run.clock import Clock
 from nephoscope.run.derive import TELEMETRY_PREFIX, TELEMETRY_SUFFIX, derive
 from nephoscope.run.gate import gate, observe, stated_conditions
-from nephoscope.run.recorder import Recorder
 from nephoscope.run.world import World
 from nephoscope.store.attempt import CLEANUP_LOG, Attempt, When
 from nephoscope.study.managed import MANAGED
 from nephoscope.study.model import Configuration
+
+
+class Recorder:
+    """An `Execute` for one attempt."""
+
+    def __init__(self, attempt: Attempt, clock: Clock) -> None:
+        self._attempt = attempt
+        self._clock = clock
+
+    async def __call__(self, machine: MachineHandle, name: str, command: Command) -> Completed:
+        """See `Execute`; the environment is not written down, as secrets travel in it."""
+        started_unix_ms, started_s = self._clock.unix_ms(), self._clock.monotonic_s()
+        exit_code: int | None = None
+        missing = False
+        self._attempt.require_place()
+        try:
+            completed = await machine.remote.execute(command, save_as=self._attempt.raw_dir / name)
+            exit_code = completed.exit_code
+        except NephoscopeError as error:
+            missing = error.failure_class == "tool_missing"
+            raise
+        else:
+            return completed
+        finally:
+            if not missing:
+                self._attempt.add_command(
+                    CommandRecord(
+                        argv=[Path(command.argv[0]).name, *command.argv[1:]],
+                        machine=machine.name,
+                        started_unix_ms=started_unix_ms,
+                        duration_s=self._clock.monotonic_s() - started_s,
+                        exit_code=exit_code,
+                        allowed_exit_codes=list(command.allowed),
+                        output=name,
+                    )
+                )
+
 
 _LOOK_AT_SAMPLERS_S = 1.0
 _SERVER_PROGRAMS = "NEPHOSCOPE_SERVER"

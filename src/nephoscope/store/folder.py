@@ -30,7 +30,7 @@ from nephoscope.model.records import Plan, PlannedTrial, SourceRecord, TrialInte
 from nephoscope.model.words import listed
 from nephoscope.store import atomic, digests, files, lock, plain, scratch
 from nephoscope.store.attempt import Attempt
-from nephoscope.store.place import Place
+from nephoscope.store.lock import Place
 
 _TRIAL_ID = re.compile(r"[0-9a-f]{12}")
 _FLEET_ID = re.compile(r"[0-9a-f]{8}")

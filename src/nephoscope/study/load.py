@@ -15,8 +15,8 @@ from pydantic_core import from_json
 from nephoscope.model.bounded_toml import beyond_limits
 from nephoscope.model.errors import StudyError
 from nephoscope.model.frozen import Frozen
+from nephoscope.model.questions import OVERALL
 from nephoscope.model.references import references
-from nephoscope.model.scopes import OVERALL
 from nephoscope.model.words import counted
 from nephoscope.study import rules
 from nephoscope.study.contrasts import scopes_of, without_pairs

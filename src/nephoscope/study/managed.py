@@ -3,7 +3,7 @@
 from collections.abc import Iterable, Iterator, Mapping
 from typing import Any
 
-from nephoscope.model.disturbance import Disturbance
+from nephoscope.model.records import Disturbance
 from nephoscope.study.explain import Problem
 from nephoscope.study.model import Configuration, Machine, Study
 from nephoscope.study.provisioning import CLOUDS

@@ -7,13 +7,12 @@ from typing import Annotated, Any, Literal, Protocol
 from pydantic import Field, field_validator, model_validator
 from pydantic_core import PydanticCustomError
 
-from nephoscope.model.disturbance import Disturbance
 from nephoscope.model.frozen import Frozen, conflict
 from nephoscope.model.names import LabelName, Name
 from nephoscope.model.placement import Placement
 from nephoscope.model.publication import Publication
 from nephoscope.model.questions import Headline
-from nephoscope.model.records import Metric
+from nephoscope.model.records import Disturbance, Metric
 from nephoscope.model.subjects import Subject
 from nephoscope.model.words import counted
 from nephoscope.study.address import holds_cloud_secret, holds_password, problem_of

@@ -5,8 +5,8 @@ import pytest
 
 from nephoscope.insights.registry import analyse
 from nephoscope.model.analysed import AnalysedStudy
-from nephoscope.model.omission import Omission
 from nephoscope.model.questions import BestRow, RankIntervals
+from nephoscope.model.records import Omission
 from nephoscope.model.rows import Comparison, ComparisonVerdict, RankRow
 from nephoscope.model.sentence import Sentence
 from tests.unit.analysis.study_builder import METRICS, inputs, rows

@@ -10,11 +10,10 @@ from nephoscope.analysis.lookup import Lookup
 from nephoscope.benchmarks.registry import BENCHMARKS
 from nephoscope.insights.registry import analyse
 from nephoscope.model.analysed import AnalysedStudy
-from nephoscope.model.extents import CLUSTER, Extent, extent_by_subject
 from nephoscope.model.price_rows import PricePerformance
 from nephoscope.model.records import Direction, Metric
 from nephoscope.model.rows import BenchmarkRow
-from nephoscope.model.subjects import Subject
+from nephoscope.model.subjects import CLUSTER, Extent, Subject, extent_by_subject
 from nephoscope.prices.book import PriceBook
 from nephoscope.prices.rows import Basis, Kind, Price, Unit
 from nephoscope.report.main.money import cost_lines

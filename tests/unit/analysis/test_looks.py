@@ -5,8 +5,7 @@ import numpy as np
 from nephoscope.analysis.inputs import StudyInputs
 from nephoscope.analysis.looks import looks_after
 from nephoscope.insights.registry import analyse
-from nephoscope.model.questions import BestRow
-from nephoscope.model.scopes import OVERALL
+from nephoscope.model.questions import OVERALL, BestRow
 from tests.unit.analysis.study_builder import inputs, rows
 
 MACHINES = "abcd"

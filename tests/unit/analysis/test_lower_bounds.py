@@ -9,7 +9,7 @@ import pytest
 from nephoscope.analysis.lower_bounds import apart
 from nephoscope.importers.registry import IMPORTERS
 from nephoscope.insights.registry import analyse
-from nephoscope.model.lower_bound import LowerBound
+from nephoscope.model.quantities import LowerBound
 from nephoscope.model.records import Measurement, VerdictKind
 from nephoscope.model.rows import Comparison, MeasurementRow, RankRow, Statistic, TrialRow
 from nephoscope.report.files import report_files

@@ -11,9 +11,9 @@ from nephoscope.app.stages import architecture
 from nephoscope.app.stages.advice import warnings_with_lines
 from nephoscope.app.stages.architecture import require_builds, require_images
 from nephoscope.app.stages.planning import load, load_for_advice
-from nephoscope.machines.tools import build_for
+from nephoscope.machines.remote import build_for
 from nephoscope.model.errors import EnvironmentProblem, InputError
-from nephoscope.providers.cloud.images import architecture_of_image
+from nephoscope.providers.cloud.check import architecture_of_image
 from nephoscope.study.model import Study
 
 DEBIAN = "projects/debian-cloud/global/images/debian-13-trixie-v20261012"

@@ -7,9 +7,8 @@ from pathlib import Path
 
 import pytest
 
-from nephoscope.app import kept_report, redraw
-from nephoscope.app.kept_report import KeptReport, write_beside
-from nephoscope.app.redraw import NICENESS, Phase
+from nephoscope.app import redraw
+from nephoscope.app.redraw import NICENESS, KeptReport, Phase, write_beside
 from nephoscope.report.parts import Page
 from nephoscope.run.clock import FakeClock
 from nephoscope.run.ledger import Limits
@@ -190,6 +189,6 @@ def test_why_a_report_cannot_be_written_is_one_line(
 
 
 def test_a_report_that_takes_too_long_is_given_up(folder: ResultsFolder, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(kept_report, "LIMIT_S", 0.01)
+    monkeypatch.setattr(redraw, "LIMIT_S", 0.01)
     assert asyncio.run(write_beside(folder.path, Phase.ENDED, 0)).startswith("it took longer than")
     assert not folder.report_dir.exists()

@@ -6,7 +6,6 @@ from typing import Any
 import pytest
 
 from nephoscope.checks.registry import CHECKS
-from nephoscope.model.kinds import MachineKind
 from nephoscope.model.records import (
     Disk,
     Evidence,
@@ -14,6 +13,7 @@ from nephoscope.model.records import (
     Facts,
     ForeignProcess,
     GeneratorGap,
+    MachineKind,
     SearchEvidence,
     Series,
     SustainedEvidence,

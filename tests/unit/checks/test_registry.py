@@ -12,11 +12,11 @@ from hypothesis import strategies as st
 from nephoscope.checks.reference import reference
 from nephoscope.checks.registry import CHECKS, overall, run_checks
 from nephoscope.checks.thresholds import THRESHOLDS
-from nephoscope.model.kinds import MachineKind
 from nephoscope.model.records import (
     Evidence,
     Expected,
     Facts,
+    MachineKind,
     OperationEvidence,
     SearchEvidence,
     SustainedEvidence,

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from nephoscope.machines.clock import TRIES, ClockOffset, clock_offset
+from nephoscope.machines.facts import TRIES, ClockOffset, clock_offset
 from nephoscope.machines.fake import Answer, FakeRemote
 from nephoscope.machines.remote import MachineHandle
 from nephoscope.model.errors import MachineLost, NephoscopeError, ToolTimedOut

@@ -1,7 +1,7 @@
 import asyncio
 from pathlib import Path
 
-from nephoscope.machines.loudest import loudest_between, loudest_process
+from nephoscope.machines.foreign import loudest_between, loudest_process
 from tests.support.local_remote import this_machine
 
 

@@ -5,7 +5,7 @@ from collections.abc import Callable
 
 import pytest
 
-from nephoscope.benchmarks.cpu import frequency
+from nephoscope.benchmarks.cpu import stages
 from nephoscope.benchmarks.network import multi_stream, settings, throughput
 from nephoscope.benchmarks.search import sustained
 from nephoscope.databases import asking as client
@@ -31,7 +31,7 @@ def test_json_is_of_finite_numbers_and_depth_and_so_many_values(text: str) -> No
 @pytest.mark.parametrize(
     "read",
     [
-        lambda text: frequency.frequencies({frequency._RAW: text}),
+        lambda text: stages.frequencies({stages._RAW: text}),
         lambda text: multi_stream._recorded({settings.RECORD: text}),
         lambda text: throughput._starts({settings.RECORD: text}, 1),
         lambda text: list(sustained._looks({sustained.UPKEEP: text})),

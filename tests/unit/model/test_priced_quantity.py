@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from nephoscope.model.priced_quantity import COUNTS, MIN_USD, priced_quantity
+from nephoscope.model.price_rows import COUNTS, MIN_USD, priced_quantity
 
 
 @pytest.mark.parametrize(

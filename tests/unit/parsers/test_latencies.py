@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from nephoscope.importers.files import Parsed
 from nephoscope.importers.oltp_logs import parse_cockroach_workload, parse_go_tpc, parse_ycsb
 from nephoscope.model.errors import OutputUnreadable
-from nephoscope.model.lower_bound import Bounded, LowerBound
+from nephoscope.model.quantities import Bounded, LowerBound
 from nephoscope.model.records import Relation, Requirement
 from nephoscope.parsers.fio import parse_fio
 from nephoscope.parsers.latencies import COCKROACH, EXACT, FIO, GO_TPC, NETPERF, SYSBENCH, Histogram, latencies

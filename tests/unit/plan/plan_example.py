@@ -5,10 +5,9 @@ from typing import Any
 from pydantic import Field
 
 from nephoscope.benchmarks.base import Benchmark, Needs, RawOutput, Site
-from nephoscope.model.extents import Extent
 from nephoscope.model.frozen import Frozen
 from nephoscope.model.records import Direction, Measurement, Metric
-from nephoscope.model.subjects import Subject
+from nephoscope.model.subjects import Extent, Subject
 from nephoscope.study.model import BenchmarkEntry, Configuration, Study
 
 

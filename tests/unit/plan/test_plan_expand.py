@@ -12,8 +12,7 @@ from hypothesis import strategies as st
 
 from nephoscope.benchmarks.cpu.stress_ng import StressNg
 from nephoscope.model.errors import InputError
-from nephoscope.model.omission import Omission
-from nephoscope.model.records import Plan
+from nephoscope.model.records import Omission, Plan
 from nephoscope.model.sentence import Sentence
 from nephoscope.plan.expand import expand
 from nephoscope.study.machine_names import is_burstable

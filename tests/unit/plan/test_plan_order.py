@@ -7,8 +7,8 @@ from collections import Counter
 from hypothesis import given
 from hypothesis import strategies as st
 
-from nephoscope.plan import order
-from nephoscope.plan.order import Cell, shuffled
+from nephoscope.plan import expand as order
+from nephoscope.plan.expand import Cell, shuffled
 
 CELLS: list[Cell] = [("a", "x"), ("a", "y"), ("b", "x"), ("b", "y")]
 NAMES = st.text(max_size=4)

@@ -16,10 +16,10 @@ from nephoscope.app.stages.data_sets import Stores
 from nephoscope.app.stages.planning import read_study
 from nephoscope.model.errors import InputError
 from nephoscope.prices.object_storage import month_usd
-from nephoscope.providers.aws.objects import S3
-from nephoscope.providers.azure.objects import Blobs
+from nephoscope.providers.aws.kept import S3
+from nephoscope.providers.azure.kept import Blobs
 from nephoscope.providers.cloud.data_sets import ObjectStorage, StoredObject, data_sets_of
-from nephoscope.providers.gcp.objects import CloudStorage
+from nephoscope.providers.gcp.kept import CloudStorage
 from nephoscope.run.clock import FakeClock, SystemClock
 from nephoscope.study.address import Bucket, bucket_of
 from tests.support import fake_blobs, gcplocal_compute, moto_ec2

@@ -18,22 +18,22 @@ from nephoscope.analysis.table import in_columns
 from nephoscope.analysis.tables import schema_of
 from nephoscope.insights.registry import analyse
 from nephoscope.model.analysed import AnalysedStudy
-from nephoscope.model.delivered_rows import DeliveredRow, StealRow
 from nephoscope.model.frozen import Frozen
 from nephoscope.model.numbers import money
-from nephoscope.model.price_rows import CostRow, PriceComparison, PricePerformance, TransferRow
-from nephoscope.model.priced_quantity import priced_quantity
+from nephoscope.model.price_rows import CostRow, PriceComparison, PricePerformance, TransferRow, priced_quantity
 from nephoscope.model.questions import BestRow, ContrastRow
 from nephoscope.model.records import VerdictKind
 from nephoscope.model.rows import (
     ClaimRow,
     Comparison,
     ComparisonVerdict,
+    DeliveredRow,
     FamilyComparison,
     GateRow,
     MeasurementRow,
     RankRow,
     Statistic,
+    StealRow,
 )
 from nephoscope.report.files import report_files
 from tests.oracle import answers, quiet, recompute

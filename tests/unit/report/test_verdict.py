@@ -13,12 +13,10 @@ from nephoscope.insights.names import MAX_NAMED, enumerated, names_of
 from nephoscope.insights.registry import analyse
 from nephoscope.model.analysed import AnalysedStudy, OnlyDifference, PartOfStudy
 from nephoscope.model.events import Event
-from nephoscope.model.omission import Omission
-from nephoscope.model.price_rows import CostLineRow, CostRow
-from nephoscope.model.priced_quantity import priced_quantity
+from nephoscope.model.price_rows import CostLineRow, CostRow, priced_quantity
 from nephoscope.model.publication import Publication
 from nephoscope.model.questions import BestRow, Headline, RankIntervals
-from nephoscope.model.records import SourceRecord
+from nephoscope.model.records import Omission, SourceRecord
 from nephoscope.model.rows import Comparison, ComparisonVerdict, Statistic, TrialRow
 from nephoscope.model.sentence import Sentence
 from nephoscope.report.main.boards import main_board

@@ -12,8 +12,7 @@ from nephoscope.app.wiring import load_program
 from nephoscope.benchmarks.base import Needs
 from nephoscope.benchmarks.registry import TOOLS
 from nephoscope.machines.fake import Answer, AnswerTo, FakeRemote
-from nephoscope.machines.remote import MachineHandle
-from nephoscope.machines.tools import LOAD, Tool
+from nephoscope.machines.remote import LOAD, MachineHandle, Tool
 from nephoscope.model.errors import ToolMissing
 from nephoscope.model.records import Facts, VerdictKind
 from nephoscope.providers.base import cluster_of

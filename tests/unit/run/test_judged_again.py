@@ -8,9 +8,8 @@ import pytest
 
 from nephoscope.app.stages import evaluation
 from nephoscope.model.analysed import AnalysedStudy
-from nephoscope.model.delivered_rows import StealRow
 from nephoscope.model.records import VerdictKind
-from nephoscope.model.rows import TrialRow
+from nephoscope.model.rows import StealRow, TrialRow
 from nephoscope.run.derive import evidence_of_machines
 from nephoscope.run.study import run_study
 from nephoscope.store.folder import ResultsFolder

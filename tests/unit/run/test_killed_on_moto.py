@@ -18,7 +18,7 @@ import pytest
 from nephoscope.app.stages import data_sets, evaluation, tracking
 from nephoscope.app.stages.data_sets import KeptSet
 from nephoscope.providers.aws.cloud import AwsCloud
-from nephoscope.providers.aws.snapshots import EbsSnapshots
+from nephoscope.providers.aws.kept import EbsSnapshots
 from nephoscope.run.clock import FakeClock
 from nephoscope.run.spending import cost_until
 from nephoscope.store import lock

@@ -2,7 +2,7 @@
 
 import asyncio
 
-from nephoscope.run.loaded_once import LoadedOnce
+from nephoscope.run.conductor import LoadedOnce
 
 
 def test_others_wait_until_it_is_loaded_and_then_all_go_on() -> None:

@@ -19,9 +19,8 @@ from nephoscope.databases.base import Endpoint
 from nephoscope.databases.fake import FakeDatabase
 from nephoscope.machines.fake import Answer
 from nephoscope.model.control import State, StateRecord
-from nephoscope.model.derived import Derived
 from nephoscope.model.errors import DatabaseFailed, InputError, StorageFailed, ToolMissing, ToolTimedOut
-from nephoscope.model.records import PlanWarning, VerdictKind
+from nephoscope.model.records import Derived, PlanWarning, VerdictKind
 from nephoscope.model.rows import MeasurementRow, Statistic
 from nephoscope.model.seeds import derive_seed
 from nephoscope.providers.base import Cluster

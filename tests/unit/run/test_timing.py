@@ -4,7 +4,7 @@ import pytest
 
 from nephoscope.app.usable import in_one_line
 from nephoscope.model.control import StateRecord
-from nephoscope.run.timing import time_spent
+from nephoscope.run.states import time_spent
 
 STEPS = ["planned", "leased", "provisioning", "preparing", "verified", "running", "collected", "destroying", "done"]
 

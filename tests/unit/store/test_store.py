@@ -8,12 +8,20 @@ from pathlib import Path
 import pytest
 
 from nephoscope.model.errors import DamagedFile, FolderInUse, InputError, NewerSchema, StorageFailed
-from nephoscope.model.kinds import MachineKind
-from nephoscope.model.records import CommandRecord, Facts, FactsRecord, Measurement, Plan, Status, Verdict, VerdictKind
+from nephoscope.model.records import (
+    CommandRecord,
+    Facts,
+    FactsRecord,
+    MachineKind,
+    Measurement,
+    Plan,
+    Status,
+    Verdict,
+    VerdictKind,
+)
 from nephoscope.store import atomic, digests, files, lock
-from nephoscope.store.attempt import Attempt
+from nephoscope.store.attempt import Attempt, ReadOnce
 from nephoscope.store.folder import ResultsFolder, Trial
-from nephoscope.store.read_once import ReadOnce
 
 REJECTED = Verdict(check="steal", verdict=VerdictKind.INVALID, reason="lost 5 %")
 FINISHED = Status(state="finished", at_unix_ms=1, duration_s=2.5)

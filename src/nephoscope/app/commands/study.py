@@ -20,7 +20,7 @@ from nephoscope.model.errors import EXIT_TRIALS_FAILED, InputError, NephoscopeEr
 from nephoscope.model.words import SIMULATED, counted
 
 if TYPE_CHECKING:
-    from nephoscope.app.kept_report import KeptReport
+    from nephoscope.app.redraw import KeptReport
     from nephoscope.app.stages.running import CliOptions
     from nephoscope.model.analysed import AnalysedStudy
     from nephoscope.model.records import PlanWarning
@@ -504,8 +504,7 @@ def _conduct(folder: "ResultsFolder", study: "Study", how: "RunOptions", part: "
 
 def _kept_report(folder: "ResultsFolder", *, may_stop: bool) -> "KeptReport | None":
     """None: a rehearsal is over before anybody has looked at it."""
-    from nephoscope.app.kept_report import KeptReport, write_beside
-    from nephoscope.app.redraw import changed_ns, written_ns
+    from nephoscope.app.redraw import KeptReport, changed_ns, write_beside, written_ns
     from nephoscope.run.clock import SystemClock
 
     if folder.plan().simulated:
@@ -523,7 +522,7 @@ def _kept_report(folder: "ResultsFolder", *, may_stop: bool) -> "KeptReport | No
 def _tell_time(folder: "ResultsFolder", since_unix_ms: int) -> None:
     """How long the run took and what for; a rehearsal's time is simulated, and of interest to nobody."""
     from nephoscope.app.usable import in_one_line
-    from nephoscope.run.timing import time_spent
+    from nephoscope.run.states import time_spent
 
     if folder.plan().simulated:
         return

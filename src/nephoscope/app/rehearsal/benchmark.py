@@ -18,9 +18,8 @@ from nephoscope.databases.base import Endpoint
 from nephoscope.machines.fake import Answer
 from nephoscope.machines.remote import Command
 from nephoscope.model.errors import OutputUnreadable
-from nephoscope.model.extents import Extent
 from nephoscope.model.records import Direction, Measurement, Metric
-from nephoscope.model.subjects import DatabaseLoad, Subject
+from nephoscope.model.subjects import DatabaseLoad, Extent, Subject
 from nephoscope.model.units import KIB, MIB
 from nephoscope.plan.preparation import HasDataSet
 from nephoscope.providers.base import Cluster

@@ -4,10 +4,10 @@ from collections.abc import Iterator
 from pathlib import Path
 
 from nephoscope.app.wiring import load_program
-from nephoscope.machines.tools import build_for
+from nephoscope.machines.remote import build_for
 from nephoscope.model.errors import EnvironmentProblem, InputError
 from nephoscope.prices.catalogue.index import architectures
-from nephoscope.providers.cloud.images import architecture_of_image
+from nephoscope.providers.cloud.check import architecture_of_image
 from nephoscope.study.managed import study_as_provided
 from nephoscope.study.model import Configuration, Machine, Study
 

@@ -20,8 +20,7 @@ from nephoscope.machines.doctor import MIN_FREE_BYTES, Finding, Health, examine,
 from nephoscope.machines.facts import gather_facts
 from nephoscope.machines.local import LocalRemote
 from nephoscope.machines.loopback import loopback
-from nephoscope.machines.remote import MachineHandle
-from nephoscope.machines.tools import LOAD, Tool
+from nephoscope.machines.remote import LOAD, MachineHandle, Tool
 from nephoscope.model.errors import InputError, NephoscopeError
 from nephoscope.model.records import Plan
 from nephoscope.model.subjects import Subject

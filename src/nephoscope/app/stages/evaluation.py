@@ -19,8 +19,6 @@ from nephoscope.app.files import read_text
 from nephoscope.benchmarks.registry import BENCHMARKS
 from nephoscope.checks.registry import CHECKS
 from nephoscope.model.analysed import AnalysedStudy
-from nephoscope.model.derived import Derived
-from nephoscope.model.disturbance import Disturbance
 from nephoscope.model.editions import Editions
 from nephoscope.model.errors import (
     DamagedFile,
@@ -33,13 +31,12 @@ from nephoscope.model.errors import (
 from nephoscope.model.frozen import Frozen
 from nephoscope.model.missing import MissingPart
 from nephoscope.model.price_rows import ON_DEMAND, CostRow, bases_in_order
-from nephoscope.model.records import SourceRecord, Status, TrialIntent
+from nephoscope.model.records import Derived, Disturbance, SourceRecord, Status, TrialIntent
 from nephoscope.model.rows import ClaimRow, TrialRow
 from nephoscope.model.usable import UsableCell
 from nephoscope.plan.cut import part_held
 from nephoscope.run.clock import Clock
-from nephoscope.run.derive import derive
-from nephoscope.run.judged_again import StealJudge
+from nephoscope.run.derive import StealJudge, derive
 from nephoscope.run.spending import ended_usd, trial_usd
 from nephoscope.store import files, index
 from nephoscope.store.atomic import write_bytes, write_text

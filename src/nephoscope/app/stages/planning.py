@@ -11,9 +11,8 @@ from nephoscope.app.stages.architecture import require_images
 from nephoscope.app.wiring import real_databases
 from nephoscope.benchmarks.registry import BENCHMARKS
 from nephoscope.databases.base import HasFootprint
-from nephoscope.model.questions import BestRow
+from nephoscope.model.questions import OVERALL, BestRow
 from nephoscope.model.records import Plan
-from nephoscope.model.scopes import OVERALL
 from nephoscope.model.units import SECONDS_PER_MINUTE
 from nephoscope.model.words import counted
 from nephoscope.plan import calendar

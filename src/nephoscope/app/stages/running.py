@@ -10,11 +10,11 @@ from nephoscope.model.records import Plan
 from nephoscope.plan.calendar import clusters_by_default
 from nephoscope.plan.cut import check_budget
 from nephoscope.run.conductor import Rules
+from nephoscope.run.gate import PAUSE_S
 from nephoscope.run.ledger import Limits
 from nephoscope.run.preflight import preflight
 from nephoscope.run.repeats import RepeatRules
 from nephoscope.run.states import Patience
-from nephoscope.run.streak import PAUSE_S
 from nephoscope.run.study import RunOptions, StudyOutcome, adopt_plan, run_study
 from nephoscope.run.world import World
 from nephoscope.store.folder import ResultsFolder

@@ -18,8 +18,7 @@ from nephoscope.benchmarks.base import Needs, RawOutput, Site
 from nephoscope.benchmarks.cpu.stages import KINDS, Kind, Stage, StagedCpuBenchmark
 from nephoscope.benchmarks.presets import AS_TUPLE, EDITION, EditionParameters, Presets, published
 from nephoscope.databases.base import Endpoint
-from nephoscope.machines.remote import Command, MachineHandle
-from nephoscope.machines.tools import Tool
+from nephoscope.machines.remote import Command, MachineHandle, Tool
 from nephoscope.model.errors import EnvironmentProblem, OutputUnreadable, ToolFailed
 from nephoscope.model.records import Metric
 from nephoscope.model.words import counted

@@ -12,8 +12,7 @@ from typing_extensions import override
 from nephoscope.benchmarks.base import RawOutput, Site
 from nephoscope.benchmarks.cpu.stages import KINDS, Kind, Stage, StagedCpuBenchmark
 from nephoscope.benchmarks.presets import Scaled
-from nephoscope.machines.remote import Command
-from nephoscope.machines.tools import LOAD
+from nephoscope.machines.remote import LOAD, Command
 from nephoscope.model.errors import OutputUnreadable
 from nephoscope.model.frozen import Frozen
 from nephoscope.model.records import CpuPhase, Metric, Observations

@@ -14,8 +14,7 @@ from typing_extensions import override
 from nephoscope.benchmarks.base import RawOutput, Site
 from nephoscope.benchmarks.cpu.stages import KINDS, Kind, Stage, StagedCpuBenchmark
 from nephoscope.benchmarks.presets import AS_TUPLE, Scaled
-from nephoscope.machines.remote import Command
-from nephoscope.machines.tools import Tool
+from nephoscope.machines.remote import Command, Tool
 from nephoscope.model.errors import OutputUnreadable
 from nephoscope.model.records import Metric
 from nephoscope.parsers.text import DECIMAL, INTEGER, whole_lines

@@ -12,14 +12,12 @@ from pydantic import Field
 from typing_extensions import override
 
 from nephoscope.benchmarks.base import Benchmark, RawOutput, Site
-from nephoscope.benchmarks.cpu.frequency import FREQUENCIES, frequencies, frequency_watched
+from nephoscope.benchmarks.cpu.stages import FREQUENCIES, frequencies, frequency_watched
 from nephoscope.benchmarks.presets import EDITION, EditionParameters, Presets, published
-from nephoscope.machines.remote import Command, MachineHandle
-from nephoscope.machines.tools import Tool
+from nephoscope.machines.remote import Command, MachineHandle, Tool
 from nephoscope.model.errors import OutputUnreadable
-from nephoscope.model.extents import ONE_MACHINE
 from nephoscope.model.records import CpuPhase, Measurement, Metric, Observations, measured
-from nephoscope.model.subjects import Subject
+from nephoscope.model.subjects import ONE_MACHINE, Subject
 from nephoscope.parsers.stress_ng_yaml import StressNgMetrics, parse_stress_ng_yaml
 
 _STRESS_NG = Tool("stress-ng", "stress-ng")

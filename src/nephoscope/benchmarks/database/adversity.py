@@ -31,9 +31,8 @@ from nephoscope.benchmarks.load.saturation import saturation
 from nephoscope.benchmarks.load.spec import ClosedPace, LoadSpec
 from nephoscope.databases.base import Endpoint, HasFailover
 from nephoscope.model.errors import DatabaseFailed
-from nephoscope.model.extents import CLUSTER
 from nephoscope.model.frozen import Frozen, conflict
-from nephoscope.model.lower_bound import Bounded, LowerBound
+from nephoscope.model.quantities import Bounded, LowerBound
 from nephoscope.model.records import (
     ERROR_CLASSES,
     ERRORS,
@@ -49,7 +48,7 @@ from nephoscope.model.records import (
     OperationEvidence,
     VictimRule,
 )
-from nephoscope.model.subjects import DatabaseLoad, Subject
+from nephoscope.model.subjects import CLUSTER, DatabaseLoad, Subject
 from nephoscope.model.units import NANOSECONDS_PER_SECOND
 from nephoscope.model.words import counted
 

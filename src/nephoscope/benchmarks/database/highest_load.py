@@ -30,11 +30,10 @@ from nephoscope.benchmarks.search.observe import ALL, ENDED, Judge, Observed
 from nephoscope.benchmarks.search.rule import DEFAULT, Rule, RuleError, parse_rule
 from nephoscope.databases.base import Endpoint
 from nephoscope.model.errors import DatabaseFailed, OutputUnreadable
-from nephoscope.model.extents import CLUSTER
 from nephoscope.model.frozen import Frozen, conflict
 from nephoscope.model.records import Measurement, Metric, OperationEvidence, Requirement, SearchEvidence
 from nephoscope.model.seeds import derive_seed
-from nephoscope.model.subjects import DatabaseLoad, Subject
+from nephoscope.model.subjects import CLUSTER, DatabaseLoad, Subject
 from nephoscope.model.units import GIB
 
 INDEX_BYTES = 64

@@ -29,10 +29,9 @@ from nephoscope.benchmarks.search.observe import of_client
 from nephoscope.checks.thresholds import ERRORS
 from nephoscope.databases.base import Endpoint
 from nephoscope.model.errors import DatabaseFailed
-from nephoscope.model.extents import CLUSTER
 from nephoscope.model.frozen import Frozen, conflict
 from nephoscope.model.records import Measurement, Metric, OperationEvidence, Requirement, SearchEvidence
-from nephoscope.model.subjects import Subject
+from nephoscope.model.subjects import CLUSTER, Subject
 from nephoscope.model.units import SECONDS_PER_MINUTE
 
 RuleName = Literal["tpc-c", "tpccbench", "cloud-report-2020", "cloud-report-2021"]

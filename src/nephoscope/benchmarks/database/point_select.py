@@ -11,8 +11,7 @@ from pydantic import Field
 from typing_extensions import override
 
 from nephoscope.benchmarks.load import spec as load_spec
-from nephoscope.benchmarks.load.paced import PacedLoadBenchmark, ended_per_s
-from nephoscope.benchmarks.load.parameters import PacedParameters
+from nephoscope.benchmarks.load.paced import PacedLoadBenchmark, PacedParameters, ended_per_s
 from nephoscope.model.subjects import DatabaseLoad
 
 ROW_BYTES = 320

@@ -33,7 +33,7 @@ from nephoscope.benchmarks.load import spec as load_spec
 from nephoscope.benchmarks.load.benchmark import LoadBenchmark
 from nephoscope.benchmarks.load.data_size import SizedByMemory, size_metrics
 from nephoscope.benchmarks.load.metrics import generator_metrics, latency_metrics, rate
-from nephoscope.benchmarks.load.parameters import RunParameters
+from nephoscope.benchmarks.load.paced import RunParameters
 from nephoscope.benchmarks.presets import EDITION
 from nephoscope.model.errors import OutputUnreadable
 from nephoscope.model.frozen import conflict

@@ -12,8 +12,7 @@ from typing_extensions import override
 
 from nephoscope.benchmarks.load import spec as load_spec
 from nephoscope.benchmarks.load.data_size import SizedByMemory
-from nephoscope.benchmarks.load.paced import PacedLoadBenchmark, ended_per_s
-from nephoscope.benchmarks.load.parameters import Cluster, PacedParameters, Pipeline
+from nephoscope.benchmarks.load.paced import Cluster, PacedLoadBenchmark, PacedParameters, Pipeline, ended_per_s
 from nephoscope.model.frozen import conflict
 from nephoscope.model.subjects import DatabaseLoad
 from nephoscope.model.words import counted

@@ -11,7 +11,7 @@ from nephoscope.benchmarks.base import STEP_S
 from nephoscope.benchmarks.histograms import Quantile, merged, value_ns
 from nephoscope.benchmarks.load.contract import Interval, Outage
 from nephoscope.benchmarks.load.output import LoadOutput
-from nephoscope.model.lower_bound import Bounded, LowerBound
+from nephoscope.model.quantities import Bounded, LowerBound
 from nephoscope.model.records import InflictedFault
 from nephoscope.model.units import MS_PER_SECOND
 

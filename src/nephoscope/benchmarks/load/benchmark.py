@@ -13,10 +13,16 @@ from nephoscope.benchmarks.database.tpcc_editions import Clients
 from nephoscope.benchmarks.load import contract, shards
 from nephoscope.benchmarks.load import output as load_output
 from nephoscope.benchmarks.load import spec as load_spec
-from nephoscope.benchmarks.load.counting import counting
+from nephoscope.benchmarks.load.counting import counting, telling_loads
 from nephoscope.benchmarks.load.data_size import DATA_SIZE, as_sized, size_data, size_measured
-from nephoscope.benchmarks.load.loading import telling_loads
-from nephoscope.benchmarks.load.metrics import CLIENT_CPU, CLIENT_CPU_PER_OPERATION, OFFERED, RETRIES, load_row
+from nephoscope.benchmarks.load.metrics import (
+    CLIENT_CPU,
+    CLIENT_CPU_PER_OPERATION,
+    OFFERED,
+    RETRIES,
+    load_row,
+    steadiness,
+)
 from nephoscope.benchmarks.load.saturation import round_trips_per_s, saturation, saturation_measurements, too_slow
 from nephoscope.benchmarks.load.spec import (
     AerospikeTarget,
@@ -26,11 +32,9 @@ from nephoscope.benchmarks.load.spec import (
     PostgresTarget,
     RespTarget,
 )
-from nephoscope.benchmarks.load.steadiness import steadiness
 from nephoscope.databases.asking import speaks_mysql
 from nephoscope.databases.base import Endpoint, HasFixtures
-from nephoscope.machines.remote import Completed
-from nephoscope.machines.tools import LOAD
+from nephoscope.machines.remote import LOAD, Completed
 from nephoscope.model.errors import (
     DatabaseFailed,
     NephoscopeError,
@@ -40,9 +44,8 @@ from nephoscope.model.errors import (
     ToolFailed,
     tool_failed,
 )
-from nephoscope.model.extents import CLUSTER
 from nephoscope.model.records import Measurement, OperationEvidence, Requirement
-from nephoscope.model.subjects import Subject
+from nephoscope.model.subjects import CLUSTER, Subject
 from nephoscope.model.units import MIB
 
 RUN = "load-run"

@@ -1,7 +1,4 @@
-"""Looks at the server's own counters, at the start of the measurement and at its end.
-
-Each is the moment at which the load generator reports an interval, and costs the server one short session.
-"""
+"""What is asked of a server beside a load: how far loading is, and its own counters at both ends of a measurement."""
 
 import asyncio
 import time
@@ -11,10 +8,11 @@ from contextlib import asynccontextmanager, suppress
 from pydantic import ValidationError
 
 from nephoscope.benchmarks.base import RawOutput, Site
+from nephoscope.benchmarks.beside import beside
 from nephoscope.benchmarks.load.contract import Interval
 from nephoscope.benchmarks.load.server_costs import Reading
 from nephoscope.benchmarks.load.spec import LoadSpec
-from nephoscope.databases.base import Endpoint, HasCounters
+from nephoscope.databases.base import Endpoint, HasCounters, HasLoadedBytes
 from nephoscope.model.errors import NephoscopeError, OutputUnreadable
 from nephoscope.model.frozen import Frozen
 from nephoscope.model.units import MS_PER_SECOND
@@ -80,3 +78,31 @@ def readings(raw: RawOutput) -> list[Reading]:
     except ValidationError as error:
         raise OutputUnreadable(f"{COUNTERS}: {error.errors()[0]['msg']}") from error
     return sorted(Reading(look.at_unix_ms, look.counters) for look in looks)
+
+
+LOOK_EVERY_S = 2.0
+_MOST = 0.99
+"""The size of a whole data set is an estimate: only the end of the load says that it is whole."""
+
+
+@asynccontextmanager
+async def telling_loads(site: Site, fixture: str, whole_bytes: int) -> AsyncIterator[None]:
+    """Calls `site.loading` now and every two seconds while the block runs, and `site.loaded` at its end."""
+    site.loading(None)
+    try:
+        async with beside(_watch(site, fixture, whole_bytes)):
+            yield
+    finally:
+        site.loaded()
+
+
+async def _watch(site: Site, fixture: str, whole_bytes: int) -> None:
+    """Ignores a database that does not answer: the load itself fails then."""
+    database = site.database
+    if site.endpoint is None or database is None or not isinstance(database, HasLoadedBytes) or not whole_bytes:
+        return
+    while True:
+        await asyncio.sleep(LOOK_EVERY_S)
+        with suppress(NephoscopeError):
+            there = await database.loaded_bytes(site.cluster, site.endpoint, fixture)
+            site.loading(min(_MOST, there / whole_bytes))

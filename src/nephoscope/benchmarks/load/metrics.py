@@ -1,13 +1,17 @@
-"""Metrics of every workload of the load generator, and the rates of its operations."""
+"""Metrics of every workload of the load generator, the rates of its operations, and how evenly a load went."""
 
+from collections.abc import Iterator, Sequence
 from functools import cache
+from itertools import groupby
+from statistics import median
 
+from nephoscope.benchmarks.base import STEP_S, Ended
 from nephoscope.benchmarks.declared import declared_metrics
 from nephoscope.benchmarks.load import output as load_output
 from nephoscope.benchmarks.load.saturation import PACING_ERROR, THREAD_CPU
 from nephoscope.benchmarks.load.server_costs import SERVER_COSTS
-from nephoscope.benchmarks.load.steadiness import STEADINESS
 from nephoscope.model.records import Measurement, Metric
+from nephoscope.model.units import MS_PER_SECOND
 
 _METRICS = declared_metrics("load")
 CLIENT_CPU = _METRICS["client_cpu"]
@@ -60,3 +64,28 @@ def rate(metric: Metric, output: load_output.LoadOutput, factor: float, *operati
         if length_s > 0:
             found.append(load_row(metric, factor * ended / length_s, at_s=interval.end_s))
     return found
+
+
+_LEAST_PARTS = 3
+"""Of fewer, the median is no usual rate."""
+_SLOW = 0.5
+PAUSE = _METRICS["longest_pause"]
+SLOW_SECONDS = _METRICS["slow_seconds_share"]
+STEADINESS = (PAUSE, SLOW_SECONDS)
+
+
+def steadiness(ended: Sequence[Ended]) -> Iterator[Measurement]:
+    """What is known of the operations that ended in each second of the measurement, in order of time."""
+    if ended and all(one.per_100_ms for one in ended):
+        steps = [step for one in ended for step in one.per_100_ms]
+        pauses = (len(list(run)) for is_pause, run in groupby(steps, lambda step: step == 0) if is_pause)
+        yield _row(PAUSE, max(pauses, default=0) * STEP_S)
+    lengths_s = [(one.to_unix_ms - one.from_unix_ms) / MS_PER_SECOND for one in ended]
+    rates = [one.operations / length for one, length in zip(ended, lengths_s, strict=True) if length > 0]
+    if len(rates) >= _LEAST_PARTS:
+        usual = median(rates)
+        yield _row(SLOW_SECONDS, sum(rate < _SLOW * usual for rate in rates) / len(rates))
+
+
+def _row(metric: Metric, value: float) -> Measurement:
+    return metric.measured(value, role="load")

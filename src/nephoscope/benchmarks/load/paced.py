@@ -2,8 +2,9 @@
 
 from abc import abstractmethod
 from collections.abc import Sequence
-from typing import Any, ClassVar
+from typing import Annotated, Any, ClassVar, Literal, Self
 
+from pydantic import Field, model_validator
 from typing_extensions import override
 
 from nephoscope.benchmarks.load import output as load_output
@@ -11,6 +12,7 @@ from nephoscope.benchmarks.load import spec as load_spec
 from nephoscope.benchmarks.load.benchmark import LoadBenchmark
 from nephoscope.benchmarks.load.data_size import size_metrics
 from nephoscope.benchmarks.load.metrics import generator_metrics, latency_metrics, rate
+from nephoscope.model.frozen import Frozen, conflict
 from nephoscope.model.records import Measurement, Metric
 
 
@@ -57,3 +59,78 @@ class PacedLoadBenchmark(LoadBenchmark):
     def rates(self, output: load_output.LoadOutput, parameters: Any) -> list[Measurement]:
         """Operations per second."""
         return rate(self.main_rate, output, 1, *self.drawn(parameters))
+
+
+Pipeline = Annotated[
+    int,
+    Field(ge=1, le=1_024, description="operations in flight per connection; not on PostgreSQL's protocol"),
+]
+Cluster = Annotated[bool, Field(description="the database is a cluster with several masters; Redis and Valkey only")]
+
+
+class RunParameters(Frozen):
+    """What a workload's parameters must hold: times, and how it is driven."""
+
+    ramp_s: float
+    duration_s: float
+    connections: int | None = Field(
+        default=None, ge=1, le=1_000_000, description="default: that of the edition, or else of the configuration"
+    )
+    workers: int | None = Field(
+        default=None,
+        ge=1,
+        description="concurrent clients; default: that of the edition, or else of the load generator",
+    )
+    threads: int | None = Field(
+        default=None,
+        ge=1,
+        le=1024,
+        description="threads of the load generator; default: depends on CPUs and connections",
+    )
+    pin: bool = Field(default=False, description="pin each thread of the load generator to its own CPU")
+    isolation: load_spec.Isolation = "read committed"
+    dialect: load_spec.Dialect = Field(
+        default="postgres",
+        description="SQL dialect of servers with PostgreSQL's protocol: schema, loading, statements, checks",
+    )
+    retry: Literal["restart", "savepoint"] = Field(default="restart", description="savepoint: CockroachDB's protocol")
+    prepared: Literal["auto", "named", "unnamed"] = Field(
+        default="auto",
+        exclude_if=lambda prepared: prepared == "auto",  # so that trials keep the ids that they had without it
+        description="SQL statements; auto: named, unless a connection pooler does not keep names apart",
+    )
+
+
+class PacedParameters(RunParameters):
+    """Of a workload that may be driven at a rate."""
+
+    pace: Literal["closed", "constant", "poisson"] = Field(
+        default="closed", description="when operations start: when the previous one ends (closed), or at a given rate"
+    )
+    rate_per_s: float | None = Field(default=None, gt=0, description="required by the paces constant and poisson")
+    ramp_s: float = Field(default=10, ge=0, description="time under load before the measurement interval, not measured")
+    duration_s: float = Field(default=60, ge=1, description="the measurement interval")
+
+    @model_validator(mode="after")
+    def _an_open_pace_has_a_rate(self) -> Self:
+        if self.pace == "closed" and self.rate_per_s is not None:
+            raise conflict('`rate_per_s` needs the pace "constant" or "poisson": a closed loop has no target rate')
+        if self.pace != "closed" and self.rate_per_s is None:
+            raise conflict(f'the pace "{self.pace}" needs `rate_per_s`')
+        return self
+
+    def spec_pace(self) -> load_spec.AnyPace:
+        """As the contract has it."""
+        if self.pace == "closed" or self.rate_per_s is None:
+            return load_spec.ClosedPace()
+        if self.pace == "constant":
+            return load_spec.ConstantPace(rate_per_s=self.rate_per_s)
+        return load_spec.PoissonPace(rate_per_s=self.rate_per_s)
+
+    def pace_note(self, operations: str) -> str:
+        """One sentence for a report."""
+        if self.pace == "closed":
+            return f"Closed loop: each client starts its next operation ({operations}) when the previous one ends."
+        # Digits as given: `,g` writes 1,234,567 as 1.23457e+06.
+        offered = f"Open loop, {self.pace}, {self.rate_per_s:,.15g} {operations}/s offered"
+        return f"{offered}: response times are measured from the moment each operation was due."

@@ -14,14 +14,12 @@ from typing_extensions import override
 
 from nephoscope.benchmarks.base import Benchmark, RawOutput, Site
 from nephoscope.benchmarks.presets import Scaled
-from nephoscope.machines.remote import Command
-from nephoscope.machines.tools import LOAD
+from nephoscope.machines.remote import LOAD, Command
 from nephoscope.model import numbers as people
 from nephoscope.model.errors import OutputUnreadable
-from nephoscope.model.extents import ONE_MACHINE
 from nephoscope.model.frozen import Frozen
 from nephoscope.model.records import Measurement, Metric
-from nephoscope.model.subjects import Subject
+from nephoscope.model.subjects import ONE_MACHINE, Subject
 from nephoscope.model.units import GIB, KIB, MIB, MS_PER_SECOND
 
 Operation = Literal["read", "write", "copy"]

@@ -15,24 +15,22 @@ from pydantic import Field, model_validator
 from typing_extensions import override
 
 from nephoscope.benchmarks.base import Benchmark, Needs, RawOutput, Site
-from nephoscope.benchmarks.network.editions import TcpParameters
 from nephoscope.benchmarks.network.ends import Ends, ends, serving, together, users
-from nephoscope.benchmarks.network.rates import (
+from nephoscope.benchmarks.network.settings import BY_NAME, RECORD, Record, TcpParameters, settings
+from nephoscope.benchmarks.network.stream_search import STREAMS_PER_CPU, Level, StopRule, StreamSearch
+from nephoscope.benchmarks.network.tcp_streams import (
     UNIT,
+    Plan,
     per_second,
     throughput_measurements,
     throughput_metrics,
 )
-from nephoscope.benchmarks.network.settings import BY_NAME, RECORD, Record, settings
-from nephoscope.benchmarks.network.stream_search import STREAMS_PER_CPU, Level, StopRule, StreamSearch
-from nephoscope.benchmarks.network.tcp_streams import Plan
 from nephoscope.benchmarks.presets import EDITION, Presets, published
 from nephoscope.machines.remote import Command
 from nephoscope.model.bounded_json import load_json
 from nephoscope.model.errors import OutputUnreadable
-from nephoscope.model.extents import TWO_ENDS
 from nephoscope.model.records import Measurement, Metric
-from nephoscope.model.subjects import Subject
+from nephoscope.model.subjects import TWO_ENDS, Subject
 from nephoscope.model.words import counted
 
 _GRACE_S = 60.0

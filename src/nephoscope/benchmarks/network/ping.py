@@ -10,16 +10,13 @@ from typing_extensions import override
 
 from nephoscope.benchmarks.base import Benchmark, Needs, RawOutput, Site
 from nephoscope.benchmarks.histograms import QUANTILES
-from nephoscope.benchmarks.network.editions import NetworkParameters
 from nephoscope.benchmarks.network.ends import ends, users
-from nephoscope.benchmarks.network.settings import Record, settings
+from nephoscope.benchmarks.network.settings import NetworkParameters, Record, settings
 from nephoscope.benchmarks.presets import EDITION, Presets, published
-from nephoscope.machines.remote import Command
-from nephoscope.machines.tools import Tool
+from nephoscope.machines.remote import Command, Tool
 from nephoscope.model.errors import OutputUnreadable
-from nephoscope.model.extents import TWO_ENDS
 from nephoscope.model.records import Measurement, Metric
-from nephoscope.model.subjects import Subject
+from nephoscope.model.subjects import TWO_ENDS, Subject
 from nephoscope.model.words import counted
 from nephoscope.parsers.ping import parse_ping
 

@@ -12,16 +12,14 @@ from typing_extensions import override
 
 from nephoscope.benchmarks.base import Benchmark, Needs, RawOutput, Site
 from nephoscope.benchmarks.histograms import QUANTILES
-from nephoscope.benchmarks.network.editions import TcpParameters
 from nephoscope.benchmarks.network.ends import Server, ends, port_without_connections, serving, users
-from nephoscope.benchmarks.network.settings import BY_NAME, Record, settings
+from nephoscope.benchmarks.network.settings import BY_NAME, Record, TcpParameters, settings
 from nephoscope.benchmarks.presets import EDITION, Presets, published
 from nephoscope.machines.remote import Command
 from nephoscope.model.errors import OutputUnreadable
-from nephoscope.model.extents import TWO_ENDS
-from nephoscope.model.lower_bound import Bounded
+from nephoscope.model.quantities import Bounded
 from nephoscope.model.records import Measurement, Metric
-from nephoscope.model.subjects import Subject
+from nephoscope.model.subjects import TWO_ENDS, Subject
 from nephoscope.parsers.netperf import parse_netperf
 from nephoscope.parsers.sockperf import SockperfLatency, parse_sockperf
 

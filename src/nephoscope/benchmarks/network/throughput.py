@@ -7,18 +7,22 @@ from pydantic import Field
 from typing_extensions import override
 
 from nephoscope.benchmarks.base import Benchmark, Needs, RawOutput, Site
-from nephoscope.benchmarks.network.editions import TcpParameters
 from nephoscope.benchmarks.network.ends import ends, serving, together, users
-from nephoscope.benchmarks.network.rates import per_second, throughput_measurements, throughput_metrics
-from nephoscope.benchmarks.network.settings import BY_NAME, RECORD, Record, settings
-from nephoscope.benchmarks.network.tcp_streams import Figures, Plan, Tool
+from nephoscope.benchmarks.network.settings import BY_NAME, RECORD, Record, TcpParameters, settings
+from nephoscope.benchmarks.network.tcp_streams import (
+    Figures,
+    Plan,
+    Tool,
+    per_second,
+    throughput_measurements,
+    throughput_metrics,
+)
 from nephoscope.benchmarks.presets import EDITION, Presets, published
 from nephoscope.machines.remote import Command, MachineHandle
 from nephoscope.model.bounded_json import load_json
 from nephoscope.model.errors import OutputUnreadable
-from nephoscope.model.extents import TWO_ENDS, Extent
 from nephoscope.model.records import Measurement, Metric
-from nephoscope.model.subjects import Subject
+from nephoscope.model.subjects import TWO_ENDS, Extent, Subject
 from nephoscope.model.words import counted
 
 _RAW = "throughput"

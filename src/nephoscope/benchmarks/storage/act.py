@@ -42,12 +42,11 @@ from nephoscope.benchmarks.storage.target import (
 from nephoscope.databases.base import Endpoint
 from nephoscope.machines.remote import Command, MachineHandle
 from nephoscope.model.errors import OutputUnreadable
-from nephoscope.model.extents import ONE_MACHINE_WITH_VOLUMES
 from nephoscope.model.frozen import conflict
-from nephoscope.model.lower_bound import LowerBound
 from nephoscope.model.numbers import TIMES
+from nephoscope.model.quantities import LowerBound
 from nephoscope.model.records import Measurement, Metric, Observations, Reads
-from nephoscope.model.subjects import Subject
+from nephoscope.model.subjects import ONE_MACHINE_WITH_VOLUMES, Subject
 from nephoscope.model.units import KIB, SECONDS_PER_HOUR
 
 _THREADS_PER_CPU = 5

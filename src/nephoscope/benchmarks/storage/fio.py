@@ -12,10 +12,9 @@ from nephoscope.benchmarks.storage.target import GRACE_S, Target, filename, requ
 from nephoscope.databases.base import Endpoint
 from nephoscope.machines.remote import Command
 from nephoscope.model.errors import OutputUnreadable
-from nephoscope.model.extents import ONE_MACHINE_WITH_VOLUMES
-from nephoscope.model.lower_bound import LowerBound
+from nephoscope.model.quantities import LowerBound
 from nephoscope.model.records import Measurement, Metric, Observations, Reads, Series
-from nephoscope.model.subjects import Subject
+from nephoscope.model.subjects import ONE_MACHINE_WITH_VOLUMES, Subject
 from nephoscope.model.units import KIB
 from nephoscope.parsers.fio import FioJob as FioDone
 

@@ -8,7 +8,7 @@ import math
 
 from nephoscope.benchmarks.storage.fio_jobs import FioJob
 from nephoscope.model.errors import OutputUnreadable
-from nephoscope.model.lower_bound import Bounded
+from nephoscope.model.quantities import Bounded
 from nephoscope.parsers.fio import FioJob as FioDone
 from nephoscope.parsers.fio import FioLatency, FioSide, parse_fio
 

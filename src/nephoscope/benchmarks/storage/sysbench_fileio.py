@@ -18,13 +18,11 @@ from nephoscope.benchmarks.base import Benchmark, Needs, RawOutput, Site
 from nephoscope.benchmarks.presets import AS_TUPLE, EDITION, EditionParameters, Presets, published
 from nephoscope.databases.base import Endpoint
 from nephoscope.machines.memory_limit import MemoryGroup, memory_limited
-from nephoscope.machines.remote import Command, MachineHandle
-from nephoscope.machines.tools import Tool
+from nephoscope.machines.remote import Command, MachineHandle, Tool
 from nephoscope.model.errors import NoSpaceOnMachine, OutputUnreadable, ToolFailed
-from nephoscope.model.extents import ONE_MACHINE_WITH_VOLUMES
-from nephoscope.model.lower_bound import Bounded
+from nephoscope.model.quantities import Bounded
 from nephoscope.model.records import Measurement, Metric, Observations, Reads
-from nephoscope.model.subjects import Subject
+from nephoscope.model.subjects import ONE_MACHINE_WITH_VOLUMES, Subject
 from nephoscope.model.units import KIB, MIB, SECTOR_BYTES
 from nephoscope.parsers.sysbench_fileio import FileioSection, parse_fileio_intervals, parse_fileio_run
 

@@ -13,8 +13,7 @@ from typing_extensions import override
 from nephoscope.benchmarks.base import VOLUME, Needs, Site
 from nephoscope.benchmarks.presets import EditionParameters
 from nephoscope.benchmarks.storage.raw_device import raw_device_of
-from nephoscope.machines.remote import Command, Completed, MachineHandle
-from nephoscope.machines.tools import LSBLK, Tool
+from nephoscope.machines.remote import LSBLK, Command, Completed, MachineHandle, Tool
 from nephoscope.model.errors import NoSpaceOnMachine, ToolFailed
 from nephoscope.model.frozen import conflict
 from nephoscope.model.units import KIB, MIB, SECTOR_BYTES

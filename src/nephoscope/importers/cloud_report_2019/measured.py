@@ -6,8 +6,7 @@ from typing import Any
 from pydantic import Field
 
 from nephoscope.model.frozen import Frozen
-from nephoscope.model.lower_bound import Bound, Bounded, LowerBound
-from nephoscope.model.quantities import MeasuredValue
+from nephoscope.model.quantities import Bound, Bounded, LowerBound, MeasuredValue
 from nephoscope.model.records import Direction, Verdict
 from nephoscope.model.subjects import Subject
 from nephoscope.parsers.iperf2 import Iperf

@@ -17,12 +17,11 @@ from contextlib import suppress
 from functools import partial
 from pathlib import Path, PurePosixPath
 
-from nephoscope.machines.remote import Background, Command, Completed
+from nephoscope.machines.remote import Background, Command, Completed, build_for, install_hint
 from nephoscope.machines.ssh import jobs
 from nephoscope.machines.ssh.address import SshAddress
 from nephoscope.machines.ssh.files import Lines, copied, fetched, sha256_of, store, text
 from nephoscope.machines.ssh.link import PATIENCE_S, Link
-from nephoscope.machines.tools import build_for, install_hint
 from nephoscope.machines.waiting import Clock, Tries
 from nephoscope.model.errors import (
     EnvironmentProblem,

@@ -20,10 +20,9 @@ from pathlib import Path
 from typing_extensions import override
 
 from nephoscope.machines.local import dying_with_us
-from nephoscope.machines.remote import MachineHandle
+from nephoscope.machines.remote import FLOCK, LSBLK, SETPRIV, UNSHARE, MachineHandle, Tool
 from nephoscope.machines.ssh.address import SshAddress
 from nephoscope.machines.ssh.remote import SshRemote
-from nephoscope.machines.tools import FLOCK, LSBLK, SETPRIV, UNSHARE, Tool
 from nephoscope.machines.waiting import Clock, Tries
 from nephoscope.model.errors import (
     EnvironmentProblem,

@@ -7,8 +7,7 @@ from typing import Any
 from nephoscope.analysis.lookup import headlines
 from nephoscope.insights.names import metric_title
 from nephoscope.model import numbers as people
-from nephoscope.model.price_rows import PricePerformance, TransferRow
-from nephoscope.model.priced_quantity import PricedQuantity
+from nephoscope.model.price_rows import PricedQuantity, PricePerformance, TransferRow
 from nephoscope.model.rows import BenchmarkRow, Statistic
 from nephoscope.report.figures import groups, row_charts
 from nephoscope.report.figures.results import Results

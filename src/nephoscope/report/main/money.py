@@ -10,8 +10,7 @@ from nephoscope.analysis.answers import answers
 from nephoscope.analysis.lookup import Lookup, unique
 from nephoscope.insights.names import enumerated, metric_title, names_of, type_name
 from nephoscope.model import numbers as people
-from nephoscope.model.price_rows import PricePerformance
-from nephoscope.model.priced_quantity import PricedQuantity
+from nephoscope.model.price_rows import PricedQuantity, PricePerformance
 from nephoscope.model.questions import BestRow
 from nephoscope.model.records import Direction, Metric
 from nephoscope.model.rows import ConfigurationRow, MachineRow, Statistic

@@ -5,8 +5,7 @@ from collections.abc import Mapping
 from nephoscope.analysis.lookup import headlines
 from nephoscope.insights.names import metric_title
 from nephoscope.model import numbers as people
-from nephoscope.model.price_rows import PricePerformance
-from nephoscope.model.priced_quantity import PricedQuantity
+from nephoscope.model.price_rows import PricedQuantity, PricePerformance
 from nephoscope.model.records import Metric
 from nephoscope.model.rows import BenchmarkRow
 from nephoscope.report.figures.dollars import cost_per_run, dollars, money_interval

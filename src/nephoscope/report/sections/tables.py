@@ -2,7 +2,6 @@
 
 from nephoscope.analysis.faults import FaultRow
 from nephoscope.analysis.lookup import best_first, headlines
-from nephoscope.model.delivered_rows import DeliveredRow, StealRow
 from nephoscope.model.price_rows import CostRow, TransferRow
 from nephoscope.model.questions import BestRow, ContrastRow
 from nephoscope.model.rows import (
@@ -12,12 +11,14 @@ from nephoscope.model.rows import (
     ClaimRow,
     CommandRow,
     Comparison,
+    DeliveredRow,
     ErrorRow,
     FamilyComparison,
     GateRow,
     LowerBoundRow,
     RankRow,
     Statistic,
+    StealRow,
     TrialRow,
 )
 from nephoscope.report.main.doubts import plan_notes

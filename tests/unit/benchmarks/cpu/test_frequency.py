@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from nephoscope.benchmarks.cpu.frequency import frequencies, frequency_watched
+from nephoscope.benchmarks.cpu.stages import frequencies, frequency_watched
 from nephoscope.model.errors import OutputUnreadable
 from tests.support.site import raw_of, site_here
 

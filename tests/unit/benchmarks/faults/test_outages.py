@@ -10,7 +10,7 @@ from nephoscope.benchmarks.database.adversity import Adversity, AdversityParamet
 from nephoscope.benchmarks.faults.outages import Effect, FaultedLoad
 from nephoscope.benchmarks.load import output as load_output
 from nephoscope.model.errors import OutputUnreadable
-from nephoscope.model.lower_bound import LowerBound
+from nephoscope.model.quantities import LowerBound
 from nephoscope.model.records import InflictedFault
 from nephoscope.run.derive import work_of
 from tests.support.faulted_load import PER_STEP, fault, faulted

@@ -5,7 +5,7 @@ from typing import Any
 import pytest
 
 from nephoscope.benchmarks.base import Site
-from nephoscope.benchmarks.load import loading
+from nephoscope.benchmarks.load import counting
 from nephoscope.databases.base import Endpoint
 from nephoscope.databases.fake import FakeDatabase
 from nephoscope.model.errors import ToolFailed
@@ -28,7 +28,7 @@ class Growing(FakeDatabase):
 
 
 def told(database: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> list[float | str | None]:
-    monkeypatch.setattr(loading, "LOOK_EVERY_S", 0.001)
+    monkeypatch.setattr(counting, "LOOK_EVERY_S", 0.001)
     heard: list[float | str | None] = []
     machine = this_machine(tmp_path)
     site = Site(
@@ -38,7 +38,7 @@ def told(database: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> list
     )  # fmt: skip
 
     async def load() -> None:
-        async with loading.telling_loads(site, "data", 100):
+        async with counting.telling_loads(site, "data", 100):
             await asyncio.sleep(0.05)
 
     asyncio.run(load())

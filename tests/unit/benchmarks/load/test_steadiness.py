@@ -5,7 +5,7 @@ from collections.abc import Sequence
 import pytest
 
 from nephoscope.benchmarks.base import Ended
-from nephoscope.benchmarks.load.steadiness import PAUSE, SLOW_SECONDS, steadiness
+from nephoscope.benchmarks.load.metrics import PAUSE, SLOW_SECONDS, steadiness
 
 
 def seconds(*counts: Sequence[int]) -> dict[str, float]:

@@ -12,8 +12,8 @@ from nephoscope.benchmarks.base import Benchmark
 from nephoscope.benchmarks.network.ends import ends
 from nephoscope.benchmarks.network.multi_stream import MultiStream, MultiStreamParameters
 from nephoscope.benchmarks.network.ping import Ping
-from nephoscope.benchmarks.network.rates import Span, per_second
 from nephoscope.benchmarks.network.request_response import RequestResponse, RequestResponseParameters
+from nephoscope.benchmarks.network.tcp_streams import Span, per_second
 from nephoscope.benchmarks.network.throughput import Throughput, ThroughputParameters
 from nephoscope.benchmarks.registry import BENCHMARKS
 from nephoscope.machines.local import LocalRemote

@@ -1,18 +1,27 @@
-"""Snapshots of EBS volumes: they belong to a region, and a volume of any kind can be created from one."""
+"""Data sets that AWS keeps between studies: snapshots of EBS volumes, and objects in S3.
 
-from collections.abc import Collection, Mapping, Sequence
+A snapshot belongs to a region, and a volume of any kind can be created from one. Credentials are those of your
+environment.
+"""
+
+from collections.abc import Callable, Collection, Mapping, Sequence
 from typing import Any
 
 from typing_extensions import override
 
+from nephoscope.machines.waiting import Clock
 from nephoscope.model.units import GIB
 from nephoscope.providers.aws.call import Call, tagged, tags
-from nephoscope.providers.aws.cloud import SNAPSHOTS, AwsCloud
+from nephoscope.providers.aws.cloud import SNAPSHOTS, AwsCloud, boto3_client, typed
 from nephoscope.providers.aws.errors import GONE
 from nephoscope.providers.aws.plan import data_volumes_of, machine_of
+from nephoscope.providers.cloud.data_sets import ObjectStorage, StoredObject
 from nephoscope.providers.cloud.order import CLUSTER, STUDY, ClusterOrder
-from nephoscope.providers.cloud.provider import Life
+from nephoscope.providers.cloud.provider import Life, patiently
 from nephoscope.providers.cloud.snapshots import DATA_SET, REGION, DataVolume, Snapshot, Snapshots
+from nephoscope.study.address import Bucket
+
+"""x"""
 
 
 class EbsSnapshots(Snapshots):
@@ -71,3 +80,43 @@ def _snapshot(said: Mapping[str, Any]) -> Snapshot:
         complete=said["State"] == "completed",
         failed=said["State"] == "error",
     )
+
+
+AT_ONCE = 1000
+"""Objects that one request may delete."""
+
+
+class S3(ObjectStorage):
+    """See `ObjectStorage`."""
+
+    def __init__(self, clock: Clock, make_client: Callable[[], Any] = lambda: boto3_client(None, "s3")) -> None:
+        """`make_client` makes boto3's client of S3."""
+        self._clock = clock
+        self._make_client = make_client
+
+    @override
+    async def objects(self, bucket: Bucket) -> list[StoredObject]:
+        def read() -> list[StoredObject]:
+            pages = self._make_client().get_paginator("list_objects_v2")
+            prefix = f"{bucket.folder}/" if bucket.folder else ""
+            return [
+                StoredObject(one["Key"], one["Size"], round(one["LastModified"].timestamp() * 1000))
+                for page in pages.paginate(Bucket=bucket.name, Prefix=prefix)
+                for one in page.get("Contents", ())
+            ]
+
+        return await patiently(read, typed, self._clock)
+
+    @override
+    async def delete(self, bucket: Bucket, names: Sequence[str]) -> None:
+        def delete() -> None:
+            from botocore.exceptions import ClientError
+
+            client = self._make_client()
+            for begin in range(0, len(names), AT_ONCE):
+                keys = [{"Key": name} for name in names[begin : begin + AT_ONCE]]
+                answer = client.delete_objects(Bucket=bucket.name, Delete={"Objects": keys, "Quiet": True})
+                for failed in answer.get("Errors", ()):
+                    raise ClientError({"Error": failed}, "DeleteObjects")
+
+        await patiently(delete, typed, self._clock)
