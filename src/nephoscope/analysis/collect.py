@@ -59,11 +59,9 @@ class JudgeAgain(Protocol):
     @property
     def disturbance(self) -> Disturbance:
         """How it judges."""
-        ...
 
     def read(self, attempt: Attempt, intent: TrialIntent) -> Attempt:
         """The attempt with the new verdict."""
-        ...
 
 
 def collect(

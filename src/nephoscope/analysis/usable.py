@@ -2,7 +2,6 @@
 
 from collections import defaultdict
 from collections.abc import Mapping, Sequence
-from types import MappingProxyType
 
 from nephoscope.analysis.table import Table, Workings
 from nephoscope.checks.repeatable import Cause, Circumstances, Repair, repair_of
@@ -13,15 +12,13 @@ from nephoscope.study.managed import as_provided
 from nephoscope.study.model import Study
 
 _WAITING = {"planned": "not started", "running": "running now"}
-_THEN: Mapping[str, tuple[str, str | None]] = MappingProxyType(
-    {
-        "running": ("", None),
-        "altered": (
-            "Restore its files from a copy, or delete the folder of the attempt and measure it again",
-            RUN,
-        ),
-    }
-)
+_THEN: Mapping[str, tuple[str, str | None]] = {
+    "running": ("", None),
+    "altered": (
+        "Restore its files from a copy, or delete the folder of the attempt and measure it again",
+        RUN,
+    ),
+}
 """State -> advice and command, where that is not to continue."""
 
 

@@ -17,7 +17,6 @@ from http.client import LineTooLong
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from io import BufferedIOBase
 from pathlib import Path
-from types import MappingProxyType
 from urllib.parse import unquote, urlsplit
 
 import jinja2
@@ -39,7 +38,7 @@ REQUEST_S = 10.0
 RELOAD_S = 3
 """The list of studies is loaded again after it."""
 _NAMES = ("localhost", V4, f"[{V6}]")
-_NO_HEADERS: Mapping[str, str] = MappingProxyType({})
+_NO_HEADERS: Mapping[str, str] = {}
 _READING = frozenset({"GET", "HEAD"})
 _HEADERS = {
     "X-Content-Type-Options": "nosniff",

@@ -44,7 +44,6 @@ class Execute(Protocol):
 
     async def __call__(self, machine: MachineHandle, name: str, command: Command) -> Completed:
         """As `Remote.execute`."""
-        ...
 
 
 @dataclass(frozen=True)

@@ -7,7 +7,6 @@ and reports that `source` names; none of their code is used.
 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
-from types import MappingProxyType
 from typing import Any, ClassVar, Literal
 
 from pydantic import BeforeValidator, Field, model_validator
@@ -57,7 +56,7 @@ Presets = Mapping[str, Preset]
 
 def presets(*found: Preset) -> Presets:
     """By the name of the edition."""
-    return MappingProxyType({preset.edition: preset for preset in found})
+    return {preset.edition: preset for preset in found}
 
 
 def published(benchmark: str) -> Presets:

@@ -14,7 +14,6 @@ each check says what its rejection is about:
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from enum import StrEnum
-from types import MappingProxyType
 from typing import Any
 
 from nephoscope.model.placement import NEW_MACHINES
@@ -57,93 +56,89 @@ _NOT_AS_SET_UP = "the machine is not set up as the study requires, and a repeat 
 _SLOW = "this is what the machine delivered"
 _WRONG_RESULT = "a wrong result is a defect, which a repeat would hide"
 
-POLICIES: Mapping[str, Policy] = MappingProxyType(
-    {
-        "cpu-count": Policy(Cause.MACHINE, _EXPECTED, _CHANGE_MACHINE),
-        "cpu-model": Policy(Cause.MACHINE, _EXPECTED, _CHANGE_MACHINE),
-        "memory": Policy(Cause.MACHINE, _EXPECTED, _CHANGE_MACHINE),
-        "sockets": Policy(Cause.MACHINE, _EXPECTED, _CHANGE_MACHINE),
-        "numa-nodes": Policy(Cause.MACHINE, _EXPECTED, _CHANGE_MACHINE),
-        "cpu-cache": Policy(Cause.MACHINE, _EXPECTED, _CHANGE_MACHINE),
-        "disk-size": Policy(Cause.MACHINE, _EXPECTED, _CHANGE_MACHINE),
-        "disk-kind": Policy(Cause.MACHINE, _EXPECTED, _CHANGE_MACHINE),
-        "equal-machines": Policy(
-            Cause.MACHINE,
-            "most machines of the configuration are of another kind",
-            "Look for a zone or a CPU platform with one kind, or compare the kinds as configurations of their own",
-        ),
-        "filesystem": Policy(Cause.SETTING, _NOT_AS_SET_UP, "Change the filesystem of the data folder, or the study"),
-        "mount-options": Policy(Cause.SETTING, _NOT_AS_SET_UP, "Mount the data folder as the study requires"),
-        "clock-source": Policy(Cause.MACHINE, _EXPECTED, _CHANGE_MACHINE),
-        "kernel": Policy(Cause.SETTING, "the image decides the kernel", "Boot that kernel, or correct the study"),
-        "cgroup-limit": Policy(
-            Cause.SETTING, "the limit stays until somebody removes it", "Lift the limit of the cgroup"
-        ),
-        "clock-offset": Policy(
-            Cause.SETTING,
-            "a clock that is off stays off",
-            "Set the clocks, for example by chronyc makestep",
-        ),
-        "clock-step": Policy(Cause.ACCIDENT, "somebody set the clock during the trial, whatever its result"),
-        "machine-unchanged": Policy(Cause.ACCIDENT, "the machine changed during the trial, whatever its result"),
-        "not-stopped": Policy(Cause.ACCIDENT, "somebody stopped it, whatever the trial's result"),
-        "foreign-load": Policy(
-            Cause.LOAD, "others used the machine, whatever the trial's result", "Stop the programs that it names"
-        ),
-        "steal": Policy(
-            Cause.HOST,
-            "lost CPU time is an accident on your own machine, and a part of what you pay for on a rented one",
-            "Use machines that lose less, or record steal instead of rejecting it",
-        ),
-        "sampler-cost": Policy(
-            Cause.OUTCOME,
-            "the sampler costs more on a slower machine",
-            "Use a larger machine, or a longer trial",
-        ),
-        "effective-cpus": Policy(Cause.OUTCOME, _SLOW, "Look for a CPU limit below the machine"),
-        "throttled": Policy(Cause.OUTCOME, _SLOW, "Measure long enough that the sustained rate decides"),
-        "stalls": Policy(
-            Cause.OUTCOME, "a server may also wait for itself", "See its log, and what else could stop or freeze it"
-        ),
-        "cache-served": Policy(
-            Cause.SETTING, "the same files fit into the same cache again", "Use larger files, or direct I/O"
-        ),
-        "tool-exit": Policy(
-            Cause.SETTING, "a command that failed fails again until its cause is fixed", "See what the command printed"
-        ),
-        "generator-exit": Policy(Cause.OUTCOME, _SLOW, "See the load generator's message"),
-        "errors": Policy(Cause.OUTCOME, _SLOW, "See the errors in the report and the log of the database"),
-        "connections-kept": Policy(
-            Cause.SETTING,
-            "what ended a connection may end it again, and a server that crashed is a finding",
-            "See the database's log; lift limits of idle time on the server and between, or record lost connections",
-        ),
-        "consistency": Policy(Cause.WRONG, _WRONG_RESULT, "Check the database's log"),
-        "counters": Policy(Cause.WRONG, _WRONG_RESULT, "Check the database's log"),
-        "faults-confirmed": Policy(Cause.OUTCOME, "a server that does not come back from a fault is a result"),
-        "replication": Policy(Cause.WRONG, "a lost copy is a finding about the database", "Check the servers' logs"),
-        "database-unchanged": Policy(
-            Cause.SETTING,
-            "only you can tell whether somebody changed it or it did so by itself, which a repeat would hide",
-            "See the database's log for who restarted or changed it",
-        ),
-        "audit": Policy(Cause.WRONG, _WRONG_RESULT, "Report it: the workload did not draw what it should"),
-        "rate-kept": Policy(Cause.OUTCOME, _SLOW, "Lower the rate"),
-        "pass-rule": Policy(Cause.OUTCOME, _SLOW, "Use fewer warehouses"),
-        "search-ended": Policy(Cause.OUTCOME, _SLOW, "See the reason, and widen the search"),
-        "sustained": Policy(Cause.OUTCOME, _SLOW, "Use a larger disk"),
-        "generator-bound": Policy(
-            Cause.OUTCOME,
-            "the load generator was the limit, and would be again",
-            "Give the load machine more CPUs, or use more load machines",
-        ),
-    }
-)
+POLICIES: Mapping[str, Policy] = {
+    "cpu-count": Policy(Cause.MACHINE, _EXPECTED, _CHANGE_MACHINE),
+    "cpu-model": Policy(Cause.MACHINE, _EXPECTED, _CHANGE_MACHINE),
+    "memory": Policy(Cause.MACHINE, _EXPECTED, _CHANGE_MACHINE),
+    "sockets": Policy(Cause.MACHINE, _EXPECTED, _CHANGE_MACHINE),
+    "numa-nodes": Policy(Cause.MACHINE, _EXPECTED, _CHANGE_MACHINE),
+    "cpu-cache": Policy(Cause.MACHINE, _EXPECTED, _CHANGE_MACHINE),
+    "disk-size": Policy(Cause.MACHINE, _EXPECTED, _CHANGE_MACHINE),
+    "disk-kind": Policy(Cause.MACHINE, _EXPECTED, _CHANGE_MACHINE),
+    "equal-machines": Policy(
+        Cause.MACHINE,
+        "most machines of the configuration are of another kind",
+        "Look for a zone or a CPU platform with one kind, or compare the kinds as configurations of their own",
+    ),
+    "filesystem": Policy(Cause.SETTING, _NOT_AS_SET_UP, "Change the filesystem of the data folder, or the study"),
+    "mount-options": Policy(Cause.SETTING, _NOT_AS_SET_UP, "Mount the data folder as the study requires"),
+    "clock-source": Policy(Cause.MACHINE, _EXPECTED, _CHANGE_MACHINE),
+    "kernel": Policy(Cause.SETTING, "the image decides the kernel", "Boot that kernel, or correct the study"),
+    "cgroup-limit": Policy(Cause.SETTING, "the limit stays until somebody removes it", "Lift the limit of the cgroup"),
+    "clock-offset": Policy(
+        Cause.SETTING,
+        "a clock that is off stays off",
+        "Set the clocks, for example by chronyc makestep",
+    ),
+    "clock-step": Policy(Cause.ACCIDENT, "somebody set the clock during the trial, whatever its result"),
+    "machine-unchanged": Policy(Cause.ACCIDENT, "the machine changed during the trial, whatever its result"),
+    "not-stopped": Policy(Cause.ACCIDENT, "somebody stopped it, whatever the trial's result"),
+    "foreign-load": Policy(
+        Cause.LOAD, "others used the machine, whatever the trial's result", "Stop the programs that it names"
+    ),
+    "steal": Policy(
+        Cause.HOST,
+        "lost CPU time is an accident on your own machine, and a part of what you pay for on a rented one",
+        "Use machines that lose less, or record steal instead of rejecting it",
+    ),
+    "sampler-cost": Policy(
+        Cause.OUTCOME,
+        "the sampler costs more on a slower machine",
+        "Use a larger machine, or a longer trial",
+    ),
+    "effective-cpus": Policy(Cause.OUTCOME, _SLOW, "Look for a CPU limit below the machine"),
+    "throttled": Policy(Cause.OUTCOME, _SLOW, "Measure long enough that the sustained rate decides"),
+    "stalls": Policy(
+        Cause.OUTCOME, "a server may also wait for itself", "See its log, and what else could stop or freeze it"
+    ),
+    "cache-served": Policy(
+        Cause.SETTING, "the same files fit into the same cache again", "Use larger files, or direct I/O"
+    ),
+    "tool-exit": Policy(
+        Cause.SETTING, "a command that failed fails again until its cause is fixed", "See what the command printed"
+    ),
+    "generator-exit": Policy(Cause.OUTCOME, _SLOW, "See the load generator's message"),
+    "errors": Policy(Cause.OUTCOME, _SLOW, "See the errors in the report and the log of the database"),
+    "connections-kept": Policy(
+        Cause.SETTING,
+        "what ended a connection may end it again, and a server that crashed is a finding",
+        "See the database's log; lift limits of idle time on the server and between, or record lost connections",
+    ),
+    "consistency": Policy(Cause.WRONG, _WRONG_RESULT, "Check the database's log"),
+    "counters": Policy(Cause.WRONG, _WRONG_RESULT, "Check the database's log"),
+    "faults-confirmed": Policy(Cause.OUTCOME, "a server that does not come back from a fault is a result"),
+    "replication": Policy(Cause.WRONG, "a lost copy is a finding about the database", "Check the servers' logs"),
+    "database-unchanged": Policy(
+        Cause.SETTING,
+        "only you can tell whether somebody changed it or it did so by itself, which a repeat would hide",
+        "See the database's log for who restarted or changed it",
+    ),
+    "audit": Policy(Cause.WRONG, _WRONG_RESULT, "Report it: the workload did not draw what it should"),
+    "rate-kept": Policy(Cause.OUTCOME, _SLOW, "Lower the rate"),
+    "pass-rule": Policy(Cause.OUTCOME, _SLOW, "Use fewer warehouses"),
+    "search-ended": Policy(Cause.OUTCOME, _SLOW, "See the reason, and widen the search"),
+    "sustained": Policy(Cause.OUTCOME, _SLOW, "Use a larger disk"),
+    "generator-bound": Policy(
+        Cause.OUTCOME,
+        "the load generator was the limit, and would be again",
+        "Give the load machine more CPUs, or use more load machines",
+    ),
+}
 """For every check; a test compares it with the registry."""
 
-OF_EVENTS: Mapping[str, Policy] = MappingProxyType(
-    {"stop": Policy(Cause.ACCIDENT, "the load generator was stopped from outside, whatever the trial's result")}
-)
+OF_EVENTS: Mapping[str, Policy] = {
+    "stop": Policy(Cause.ACCIDENT, "the load generator was stopped from outside, whatever the trial's result")
+}
 """By kind of event: instead of the row of a check that rejects a trial for one which the trial did not cause itself."""
 _OTHERS = Policy(Cause.SETTING, "nothing suggests that a repeat would help", "See the reason")
 _MISSING = Policy(

@@ -110,13 +110,10 @@ class Check(Protocol):
     @property
     def name(self) -> str:
         """Its name in verdicts and reports."""
-        ...
 
     @property
     def text(self) -> str:
         """One sentence for the report: what it rejects, and at which threshold."""
-        ...
 
     def __call__(self, evidence: Evidence) -> Verdict | None:
         """Its verdict; None if it does not apply to this evidence at all (no database, nothing to check)."""
-        ...

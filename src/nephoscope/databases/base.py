@@ -66,11 +66,9 @@ class Database(Protocol):
             DatabaseFailed: it did not start.
             TargetUnreachable: the user's own database does not answer.
         """
-        ...
 
     async def stop(self, cluster: Cluster) -> None:
         """Stops it; no error if it is already stopped."""
-        ...
 
 
 @runtime_checkable
@@ -84,7 +82,6 @@ class HasServer(Protocol):
             DatabaseFailed: this machine has none.
             InputError: the study names a file that is not there.
         """
-        ...
 
 
 @runtime_checkable
@@ -93,19 +90,15 @@ class HasFixtures(Protocol):
 
     async def has_fixture(self, cluster: Cluster, endpoint: Endpoint, fixture: str) -> bool:
         """True if the data set `fixture` was loaded completely."""
-        ...
 
     async def create_fixture(self, cluster: Cluster, endpoint: Endpoint, fixture: str) -> Endpoint:
         """An empty place to load `fixture` into, whatever an interrupted load left behind."""
-        ...
 
     async def seal_fixture(self, cluster: Cluster, endpoint: Endpoint, fixture: str) -> None:
         """Marks `fixture` complete; from now on it is only copied."""
-        ...
 
     async def clone_fixture(self, cluster: Cluster, endpoint: Endpoint, fixture: str) -> Endpoint:
         """A fresh copy of `fixture` for one trial; the previous trial's copy is dropped."""
-        ...
 
 
 @runtime_checkable
@@ -114,7 +107,6 @@ class HasLoadedBytes(Protocol):
 
     async def loaded_bytes(self, cluster: Cluster, endpoint: Endpoint, fixture: str) -> int:
         """Its size on disk at this moment."""
-        ...
 
 
 @runtime_checkable
@@ -129,7 +121,6 @@ class CanAttach(Protocol):
         Raises:
             TargetLost: it is not running.
         """
-        ...
 
 
 @runtime_checkable
@@ -138,7 +129,6 @@ class HasUpkeep(Protocol):
 
     async def upkeep(self, cluster: Cluster, endpoint: Endpoint) -> Upkeep:
         """The counters at this moment."""
-        ...
 
 
 @runtime_checkable
@@ -167,7 +157,6 @@ class CanRestart(Protocol):
 
     def servers(self, cluster: Cluster) -> Sequence[Server]:
         """Those that run on a cluster: first the primary, or the first master. None: they are the user's own."""
-        ...
 
     async def start_again(self, cluster: Cluster, server: Server) -> None:
         """Starts one that has ended, at the same address with the same data, and waits until it answers.
@@ -175,7 +164,6 @@ class CanRestart(Protocol):
         Raises:
             DatabaseFailed: it did not start.
         """
-        ...
 
 
 @runtime_checkable
@@ -188,11 +176,9 @@ class HasFailover(Protocol):
         Raises:
             ToolFailed, ToolTimedOut: one of them does not answer.
         """
-        ...
 
     async def is_complete(self, cluster: Cluster) -> bool:
         """Whether all servers are up and all copies have all data."""
-        ...
 
     async def put_back(self, cluster: Cluster) -> None:
         """Gives each server the role again that it began with, and waits until all copies are complete.
@@ -200,7 +186,6 @@ class HasFailover(Protocol):
         Raises:
             DatabaseFailed: they do not come together.
         """
-        ...
 
 
 @runtime_checkable
@@ -213,7 +198,6 @@ class NeedsRoomHere(Protocol):
         Raises:
             EnvironmentProblem: it could not start here.
         """
-        ...
 
 
 @runtime_checkable
@@ -226,7 +210,6 @@ class HasCounters(Protocol):
         Raises:
             OutputUnreadable, ToolFailed, ToolTimedOut: it does not answer, or not with numbers.
         """
-        ...
 
 
 @runtime_checkable
@@ -235,7 +218,6 @@ class HasReplication(Protocol):
 
     async def replication(self, cluster: Cluster) -> dict[str, str]:
         """Copy -> its state in words; empty if nothing is reported. Read before and after a trial; both must agree."""
-        ...
 
 
 @runtime_checkable
@@ -248,7 +230,6 @@ class HasFootprint(Protocol):
         Raises:
             InputError: a setting is not a size.
         """
-        ...
 
 
 @runtime_checkable
@@ -257,11 +238,9 @@ class HasSettings(Protocol):
 
     async def settings(self, cluster: Cluster, endpoint: Endpoint) -> dict[str, str]:
         """Setting -> value as reported by the server."""
-        ...
 
     async def identity(self, cluster: Cluster, endpoint: Endpoint) -> dict[str, str]:
         """What differs once a server is another one or was restarted, by name: start, role, version.
 
         Read before and after a trial, like the settings; both must agree.
         """
-        ...

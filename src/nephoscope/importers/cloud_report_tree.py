@@ -9,7 +9,6 @@ import re
 from collections.abc import Mapping, Sequence
 from itertools import pairwise
 from pathlib import Path
-from types import MappingProxyType
 from typing import Any
 
 from nephoscope.checks.verdicts import invalid, valid
@@ -43,15 +42,13 @@ _PRICED_IN = {"aws": "us-east-1", "gcp": "us-east4", "azure": "eastus"}
 _SMALL_VCPUS = 8
 _DATABASE_MACHINES = 3
 """Of each cluster, beside its load machine."""
-_ORDERED: Mapping[str, tuple[tuple[str, ...], tuple[float, ...]]] = MappingProxyType(
-    {
-        "gp3": (("gp3",), (8_000, 16_000)),
-        "io2": (("io2",), (16_000,)),
-        "pd-ssd": (("pd-ssd",), (0,)),
-        "premium-disk": (("Premium SSD P30 LRS", "Premium SSD P50 LRS"), (0,)),
-        "ultra-disk": (("Ultra Disk",), (16_000,)),
-    }
-)
+_ORDERED: Mapping[str, tuple[tuple[str, ...], tuple[float, ...]]] = {
+    "gp3": (("gp3",), (8_000, 16_000)),
+    "io2": (("io2",), (16_000,)),
+    "pd-ssd": (("pd-ssd",), (0,)),
+    "premium-disk": (("Premium SSD P30 LRS", "Premium SSD P50 LRS"), (0,)),
+    "ultra-disk": (("Ultra Disk",), (16_000,)),
+}
 """Storage in a path -> kind and IOPS ordered for small and large machines (cloudDetails of 2022). It does not say how
 many IOPS pd-extreme had, so that has no price."""
 _NODE = re.compile(r"^[ \t]*(?:\d+:[ \t]*)?(?=Architecture:)", re.MULTILINE)

@@ -39,7 +39,6 @@ class Rule(Protocol):
 
     def __call__(self, lookup: Lookup) -> Iterable[Draft]:
         """Its sentences in a stable order; empty when it has nothing to report."""
-        ...
 
 
 RULES: Mapping[str, Rule] = {

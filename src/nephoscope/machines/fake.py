@@ -30,7 +30,6 @@ class Elapses(Protocol):
 
     def elapse(self, seconds: float) -> None:
         """Lets time pass."""
-        ...
 
 
 class FakeRemote:

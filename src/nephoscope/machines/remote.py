@@ -56,11 +56,9 @@ class Background(Protocol):
 
     def running(self) -> bool:
         """True while it is running."""
-        ...
 
     async def stop(self, *, signal: int, timeout_s: float) -> int | None:
         """Sends `signal`, waits, kills its session after `timeout_s`; its exit code, None if it had to be killed."""
-        ...
 
 
 class Remote(Protocol):
@@ -77,7 +75,6 @@ class Remote(Protocol):
             ToolMissing: the program is not installed.
             ToolTimedOut: it did not finish in time.
         """
-        ...
 
     async def start(
         self,
@@ -93,11 +90,9 @@ class Remote(Protocol):
         Raises:
             ToolMissing: the program is not installed.
         """
-        ...
 
     async def upload(self, local: Path, remote: str) -> None:
         """Copies a file to the machine."""
-        ...
 
     async def download(self, remote: str, local: Path) -> None:
         """Copies a file from the machine.
@@ -105,7 +100,6 @@ class Remote(Protocol):
         Raises:
             OutputUnreadable: the file does not exist.
         """
-        ...
 
 
 @runtime_checkable
@@ -114,7 +108,6 @@ class KnowsItsProcesses(Protocol):
 
     async def own_processes(self) -> str:
         """Which ones are the trial's, as `nephoscope-load telemetry --trial` takes it."""
-        ...
 
 
 @dataclass(frozen=True)

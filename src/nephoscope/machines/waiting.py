@@ -16,11 +16,9 @@ class Clock(Protocol):
 
     def monotonic_s(self) -> float:
         """Seconds since an arbitrary moment."""
-        ...
 
     async def sleep(self, seconds: float) -> None:
         """Waits."""
-        ...
 
 
 class Tries:

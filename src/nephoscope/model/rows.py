@@ -749,27 +749,22 @@ class TwoSided(Protocol):
     @property
     def left(self) -> str:
         """Its name."""
-        ...
 
     @property
     def right(self) -> str:
         """Its name."""
-        ...
 
     @property
     def ratio(self) -> float:
         """Left / right."""
-        ...
 
     @property
     def low(self) -> float | None:
         """End of the ratio's interval; None: too few values for one."""
-        ...
 
     @property
     def high(self) -> float | None:
         """The other end."""
-        ...
 
 
 def sides_exchanged(row: TwoSided) -> dict[str, Any]:

@@ -18,7 +18,6 @@ class Written(ABC):
         Raises:
             ValueError: no such value is written like this.
         """
-        ...
 
     @classmethod
     def _validated(cls, stored: Any) -> Any:

@@ -70,15 +70,12 @@ class HasDataSet(Protocol):
     @property
     def parameters(self) -> Any:
         """Model of the parameters."""
-        ...
 
     def fixture_bytes(self, parameters: Any) -> int:
         """Disk space that it needs once loaded."""
-        ...
 
     def fixture_name(self, parameters: Any, data_seed: int) -> str:
         """A name that two data sets share only when they are equal."""
-        ...
 
 
 @dataclass(frozen=True)

@@ -28,7 +28,6 @@ class BoundsTraffic(Protocol):
 
     def most_bytes_per_s(self, parameters: Any) -> float:
         """In both directions together."""
-        ...
 
 
 @dataclass(frozen=True)

@@ -58,12 +58,10 @@ class Volumes(Protocol):
     @property
     def data_set(self) -> str:
         """Name of the data set that the snapshots are for."""
-        ...
 
     @property
     def slow_at_first(self) -> bool:
         """Whether the first read of a volume that was created from a snapshot takes longer than the next."""
-        ...
 
     async def keep(self) -> None:
         """Makes a snapshot of each volume, of this moment; nothing may write to them until it returns.
@@ -74,7 +72,6 @@ class Volumes(Protocol):
         Raises:
             NephoscopeError: a snapshot cannot be made, or is not complete in time.
         """
-        ...
 
 
 @dataclass(frozen=True)
@@ -147,15 +144,12 @@ class Provider(Protocol):
             MachineLost: a created machine disappeared in the meantime.
             MachineUnsupported: the provider does not offer such a machine there.
         """
-        ...
 
     async def list(self, study: str) -> list[str]:
         """Keys of the clusters of a study that exist, whoever made them: asked of the provider, not remembered."""
-        ...
 
     async def delete(self, key: str) -> None:
         """Deletes the machines and volumes of a cluster; no error if they are already deleted."""
-        ...
 
 
 @runtime_checkable
@@ -165,12 +159,10 @@ class OnThisMachine(Protocol):
     @property
     def tools(self) -> Sequence[Tool]:
         """What it runs itself, besides the tools of benchmarks."""
-        ...
 
     @property
     def needs_root(self) -> bool:
         """True when it works for root alone."""
-        ...
 
 
 @dataclass(frozen=True)
@@ -195,7 +187,6 @@ class ExaminesHosts(Protocol):
         Raises:
             InputError: the study does not say where a host is.
         """
-        ...
 
 
 @runtime_checkable
@@ -205,7 +196,6 @@ class HasLimit(Protocol):
     @property
     def at_once(self) -> int:
         """How many clusters may exist at the same time."""
-        ...
 
 
 @runtime_checkable
@@ -214,7 +204,6 @@ class NamesHosts(Protocol):
 
     def hosts(self, configuration: Configuration) -> Sequence[str]:
         """Names of the machines that a configuration needs for itself; the same machine has the same name."""
-        ...
 
 
 @runtime_checkable
@@ -228,7 +217,6 @@ class Detached(Protocol):
     @property
     def detached(self) -> bool:
         """True."""
-        ...
 
 
 @runtime_checkable
@@ -237,7 +225,6 @@ class KnowsLosses(Protocol):
 
     async def why_lost(self, request: ClusterRequest) -> NephoscopeError | None:
         """What ended a machine of the cluster, asked before the cluster is deleted; None: nothing is known."""
-        ...
 
 
 @runtime_checkable
@@ -250,7 +237,6 @@ class OfAccount(Protocol):
         Raises:
             NephoscopeError: it cannot be asked.
         """
-        ...
 
 
 @runtime_checkable
@@ -262,4 +248,3 @@ class FindsByPlan(Protocol):
 
         Returns which machines did not answer, and why.
         """
-        ...

@@ -7,7 +7,6 @@ from collections.abc import Mapping
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from importlib import resources
-from types import MappingProxyType
 
 from pydantic import TypeAdapter
 
@@ -24,7 +23,7 @@ from nephoscope.report.main.progress import Running
 from nephoscope.report.page import render_pages
 from nephoscope.report.parts import Figure, Link
 
-NOTHING: Mapping[str, bytes] = MappingProxyType({})
+NOTHING: Mapping[str, bytes] = {}
 
 CHANGES = "changes.html"
 """The page that compares a study with an earlier one."""

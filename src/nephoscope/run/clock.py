@@ -14,7 +14,6 @@ class Clock(waiting.Clock, Protocol):
 
     def unix_ms(self) -> int:
         """Milliseconds since 1970; for people and file names, never for durations."""
-        ...
 
 
 class SystemClock(Clock):

@@ -2,7 +2,6 @@
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from types import MappingProxyType
 from typing import Protocol
 
 from typing_extensions import override
@@ -69,7 +68,7 @@ class Books:
 
     held: Sequence[Holding] = ()
     spent_usd: float = 0.0
-    vcpus: Mapping[Quota, int] = field(default_factory=lambda: MappingProxyType({}))
+    vcpus: Mapping[Quota, int] = field(default_factory=dict)
     """Quotas observed at the provider; one that is missing here was never reached."""
 
     @property
@@ -146,15 +145,12 @@ class Ledger(Protocol):
 
     async def hold(self, wanted: Wanted) -> Grant | Refusal:
         """Holds it, or returns the reason why not."""
-        ...
 
     async def give_back(self, holder: str, spent_usd: float) -> None:
         """Releases it and records its real cost as spent. No error if it was not held."""
-        ...
 
     async def lower(self, quota: Quota) -> None:
         """The provider allows no more of this quota than is held now."""
-        ...
 
 
 class OwnLedger(Ledger):

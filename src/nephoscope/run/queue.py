@@ -32,7 +32,6 @@ class Queue(Protocol):
         Raises:
             NephoscopeError: raised by `advance`; the other trials were cancelled.
         """
-        ...
 
 
 @runtime_checkable
@@ -45,7 +44,6 @@ class SharedWork(Protocol):
         Raises:
             NephoscopeError: the others must think that it is dead.
         """
-        ...
 
 
 async def finish(trial: str, advance: Advance, clock: Clock) -> None:

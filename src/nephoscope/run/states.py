@@ -9,7 +9,6 @@ from collections import defaultdict
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
-from types import MappingProxyType
 
 from nephoscope.model.control import State, StateRecord
 from nephoscope.model.errors import (
@@ -124,7 +123,7 @@ class Decision:
 
 _WAITS = frozenset({CapacityLacking.failure_class, QuotaReached.failure_class, Throttled.failure_class})
 _LOST = frozenset(kind.failure_class for kind in (MachineLost, MachinePreempted, InfrastructureFailure, UnknownAnswer))
-_ENDED: Mapping[str, State] = MappingProxyType({MachineUnsupported.failure_class: State.INVALID})
+_ENDED: Mapping[str, State] = {MachineUnsupported.failure_class: State.INVALID}
 
 
 def after_failure(failures: Sequence[Failure], zones: Sequence[str | None], patience: Patience) -> Decision:
@@ -179,15 +178,13 @@ def _next_zone(failures: Sequence[Failure], zones: Sequence[str | None], patienc
 
 
 BENCHMARKS = "benchmarks"
-_STEPS: Mapping[str, str] = MappingProxyType(
-    {
-        State.PROVISIONING: "getting machines",
-        State.PREPARING: "checking machines",
-        State.VERIFIED: "databases and data",
-        State.RUNNING: BENCHMARKS,
-        State.DESTROYING: "returning machines",
-    }
-)
+_STEPS: Mapping[str, str] = {
+    State.PROVISIONING: "getting machines",
+    State.PREPARING: "checking machines",
+    State.VERIFIED: "databases and data",
+    State.RUNNING: BENCHMARKS,
+    State.DESTROYING: "returning machines",
+}
 """What a trial does in a state; in all others it waits or is stored."""
 
 

@@ -123,7 +123,6 @@ class Pause(Protocol):
         Args:
             alone: no trial runs until this returns; False: others run meanwhile, on other machines.
         """
-        ...
 
 
 @dataclass(frozen=True)

@@ -7,7 +7,6 @@ holds known parts only: nobody can tell whether other text is a secret.
 import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from types import MappingProxyType
 from urllib.parse import parse_qs, parse_qsl, unquote, urlsplit, urlunsplit
 
 _SECRET_PARTS = ("secret", "key", "token", "credential", "sas")
@@ -102,31 +101,27 @@ _NAME = re.compile(r"[^\s/?#\x00-\x1f\x7f]{0,63}")
 """A role or a database, decoded; PostgreSQL cuts names after 63 bytes."""
 _FILE = re.compile(r"[^\x00-\x1f\x7f]{1,4096}")
 _METHOD = "(?:password|md5|gss|sspi|scram-sha-256|oauth|none)"
-_MYSQL_PARAMETERS: Mapping[str, re.Pattern[str]] = MappingProxyType(
-    {
-        "socket": re.compile(r"/[^\x00-\x1f\x7f]{0,100}"),
-        "connect-timeout": re.compile(r"[1-9][0-9]{0,5}"),
-        "ssl-mode": re.compile("DISABLED|PREFERRED|REQUIRED|VERIFY_CA|VERIFY_IDENTITY"),
-        **dict.fromkeys(("ssl-ca", "ssl-cert", "ssl-key"), _FILE),
-    }
-)
+_MYSQL_PARAMETERS: Mapping[str, re.Pattern[str]] = {
+    "socket": re.compile(r"/[^\x00-\x1f\x7f]{0,100}"),
+    "connect-timeout": re.compile(r"[1-9][0-9]{0,5}"),
+    "ssl-mode": re.compile("DISABLED|PREFERRED|REQUIRED|VERIFY_CA|VERIFY_IDENTITY"),
+    **dict.fromkeys(("ssl-ca", "ssl-cert", "ssl-key"), _FILE),
+}
 """The same for MySQL's protocol, by the names of its clients."""
-_PARAMETERS: Mapping[str, re.Pattern[str]] = MappingProxyType(
-    {
-        "user": _NAME,
-        "connect_timeout": re.compile(r"[1-9][0-9]{0,5}"),
-        "target_session_attrs": re.compile("any|read-write|read-only|primary|standby"),
-        "sslmode": re.compile("disable|allow|prefer|require|verify-ca|verify-full"),
-        "sslnegotiation": re.compile("postgres|direct"),
-        "channel_binding": re.compile("disable|prefer|require"),
-        "require_auth": re.compile(rf"{_METHOD}(,{_METHOD})*|!{_METHOD}(,!{_METHOD})*"),
-        "sslrootcert": _FILE,
-        "sslcert": _FILE,
-        "sslkey": _FILE,
-        "host": re.compile(r"/[^\x00-\x1f\x7f,]{0,100}"),
-        "port": re.compile(r"[1-9][0-9]{0,4}"),
-    }
-)
+_PARAMETERS: Mapping[str, re.Pattern[str]] = {
+    "user": _NAME,
+    "connect_timeout": re.compile(r"[1-9][0-9]{0,5}"),
+    "target_session_attrs": re.compile("any|read-write|read-only|primary|standby"),
+    "sslmode": re.compile("disable|allow|prefer|require|verify-ca|verify-full"),
+    "sslnegotiation": re.compile("postgres|direct"),
+    "channel_binding": re.compile("disable|prefer|require"),
+    "require_auth": re.compile(rf"{_METHOD}(,{_METHOD})*|!{_METHOD}(,!{_METHOD})*"),
+    "sslrootcert": _FILE,
+    "sslcert": _FILE,
+    "sslkey": _FILE,
+    "host": re.compile(r"/[^\x00-\x1f\x7f,]{0,100}"),
+    "port": re.compile(r"[1-9][0-9]{0,4}"),
+}
 """What may follow the question mark: what the load generator takes, which a test of the contract compares. `host` names
 only the folder of a socket, as another host would redirect the address; settings belong in `settings`."""
 _ENCRYPTED = frozenset({"require", "verify-ca", "verify-full"})

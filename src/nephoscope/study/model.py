@@ -548,15 +548,12 @@ class KnownBenchmark(Protocol):
     @property
     def parameters(self) -> type[Frozen]:
         """Model of its parameters."""
-        ...
 
     def subject_of(self, parameters: Any) -> Subject:
         """What it measures with these parameters."""
-        ...
 
     def metrics(self, parameters: Any) -> Sequence[Metric]:
         """Everything that it may return with these parameters."""
-        ...
 
 
 @dataclass(frozen=True)

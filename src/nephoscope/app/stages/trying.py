@@ -10,7 +10,6 @@ import platform
 import re
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import dataclass, field
-from types import MappingProxyType
 
 from nephoscope.app.stages import running, tracking
 from nephoscope.machines.shielded import to_its_end
@@ -47,25 +46,23 @@ class Place:
     """Of Debian; None: only exact versions have names there, and each is withdrawn after a while."""
 
 
-PLACES: Mapping[str, Place] = MappingProxyType(
-    {
-        "aws": Place(
-            "us-east-1",
-            "us-east-1a",
-            "t3.small",
-            'kind = "gp3", size = 10',
-            "resolve:ssm:/aws/service/debian/release/12/latest/amd64",
-        ),
-        "azure": Place("eastus", "1", "Standard_B2als_v2", 'kind = "Premium SSD P4 LRS", size = 32', None),
-        "gcp": Place(
-            "us-central1",
-            "us-central1-a",
-            "e2-medium",
-            'kind = "pd-balanced", size = 10',
-            "projects/debian-cloud/global/images/family/debian-12",
-        ),
-    }
-)
+PLACES: Mapping[str, Place] = {
+    "aws": Place(
+        "us-east-1",
+        "us-east-1a",
+        "t3.small",
+        'kind = "gp3", size = 10',
+        "resolve:ssm:/aws/service/debian/release/12/latest/amd64",
+    ),
+    "azure": Place("eastus", "1", "Standard_B2als_v2", 'kind = "Premium SSD P4 LRS", size = 32', None),
+    "gcp": Place(
+        "us-central1",
+        "us-central1-a",
+        "e2-medium",
+        'kind = "pd-balanced", size = 10',
+        "projects/debian-cloud/global/images/family/debian-12",
+    ),
+}
 
 
 def study_text(cloud: str, place: Place, ingress: str) -> str:

@@ -4,7 +4,6 @@
 reports state the length of the values.
 """
 
-from types import MappingProxyType
 from typing import Any, Literal
 
 from pydantic import Field, model_validator
@@ -70,7 +69,7 @@ class Kv(PacedLoadBenchmark):
     parameters = KvParameters
     drives = load_spec.KvWorkload
     drawn_later = ("read_percent", "batch", "distribution", "zipf_exponent", "writes")
-    kinds = MappingProxyType({"read": ("read",), "write": ("write",)})
+    kinds = {"read": ("read",), "write": ("write",)}
     main_rate = ended_per_s("operations", title="reads and writes per second")
 
     @override

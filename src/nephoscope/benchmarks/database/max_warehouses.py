@@ -7,7 +7,6 @@ once, at its largest size. Modelled on CockroachDB's `tpccbench` and the Cloud R
 import math
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
-from types import MappingProxyType
 from typing import Any, Literal
 
 from pydantic import Field, ValidationError, model_validator
@@ -35,9 +34,12 @@ from nephoscope.model.subjects import CLUSTER, Subject
 from nephoscope.model.units import SECONDS_PER_MINUTE
 
 RuleName = Literal["tpc-c", "tpccbench", "cloud-report-2020", "cloud-report-2021"]
-RULES: Mapping[RuleName, PassRule] = MappingProxyType(
-    {"tpc-c": SPEC, "tpccbench": TPCCBENCH, "cloud-report-2020": CR2020, "cloud-report-2021": CR2021}
-)
+RULES: Mapping[RuleName, PassRule] = {
+    "tpc-c": SPEC,
+    "tpccbench": TPCCBENCH,
+    "cloud-report-2020": CR2020,
+    "cloud-report-2021": CR2021,
+}
 _UNIT = " warehouses"
 _OWN = ("warehouses", "active_warehouses", "active_warehouses_per_cpu", "edition", "wait", "wait_factor",
         "ramp_s", "duration_s")  # fmt: skip

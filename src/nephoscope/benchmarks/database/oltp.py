@@ -4,7 +4,6 @@ Released versions of sysbench choose rows with the distribution `special`, later
 parameter, and the notes of every report state it.
 """
 
-from types import MappingProxyType
 from typing import Any, ClassVar
 
 from pydantic import Field
@@ -55,7 +54,7 @@ class _Oltp(PacedLoadBenchmark):
 
     operation: ClassVar[str]
     drawn_later = ("distribution", "profile")
-    loaded_with = MappingProxyType({"distribution": "uniform"})
+    loaded_with = {"distribution": "uniform"}
 
     @override
     def drawn(self, parameters: Any) -> tuple[str, ...]:
@@ -78,7 +77,7 @@ class OltpInsert(_Oltp):
     title = "Inserts (sysbench oltp_insert)"
     parameters = OltpInsertParameters
     drives = load_spec.OltpInsertWorkload
-    kinds = MappingProxyType({"write": ("insert",)})
+    kinds = {"write": ("insert",)}
     operation = "insert"
     main_rate = ended_per_s("inserts")
 
@@ -110,7 +109,7 @@ class OltpReadWrite(_Transactions):
     version = 1
     title = "Reads and writes (sysbench oltp_read_write)"
     parameters = OltpReadWriteParameters
-    kinds = MappingProxyType({"write": ("read_write",)})
+    kinds = {"write": ("read_write",)}
     operation = "read_write"
     drives = load_spec.OltpReadWriteWorkload
     sysbench_trips = 20
@@ -123,7 +122,7 @@ class OltpReadOnly(_Transactions):
     version = 1
     title = "Reads in transactions (sysbench oltp_read_only)"
     parameters = OltpReadOnlyParameters
-    kinds = MappingProxyType({"read": ("read_only",)})
+    kinds = {"read": ("read_only",)}
     operation = "read_only"
     drives = load_spec.OltpReadOnlyWorkload
     sysbench_trips = 16

@@ -4,7 +4,6 @@ The statement and the table are sysbench's `oltp_point_select`; the distribution
 versions use 'special' by default).
 """
 
-from types import MappingProxyType
 from typing import Any
 
 from pydantic import Field
@@ -33,7 +32,7 @@ class PointSelect(PacedLoadBenchmark):
     title = "Point selects"
     parameters = PointSelectParameters
     drives = load_spec.PointSelectWorkload
-    kinds = MappingProxyType({"read": ("point_select",)})
+    kinds = {"read": ("point_select",)}
     main_rate = ended_per_s("selects", title="point selects per second")
 
     @override

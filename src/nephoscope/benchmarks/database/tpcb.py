@@ -4,7 +4,6 @@ It is not TPC-B, which requires more. With fewer branches than clients, the clie
 """
 
 from collections.abc import Mapping
-from types import MappingProxyType
 from typing import Any
 
 from pydantic import Field
@@ -41,7 +40,7 @@ class Tpcb(PacedLoadBenchmark):
     parameters = TpcbParameters
     drives = load_spec.TpcbWorkload
     drawn_later = ("profile",)
-    kinds = MappingProxyType({"write": ("deposit",)})
+    kinds = {"write": ("deposit",)}
     main_rate = ended_per_s("transactions")
 
     @override

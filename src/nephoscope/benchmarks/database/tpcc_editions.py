@@ -5,7 +5,6 @@ Numbers and flags come from the public repositories and reports named in `source
 
 from collections.abc import Collection, Mapping
 from dataclasses import dataclass, field
-from types import MappingProxyType
 from typing import Any, Literal
 
 from nephoscope.benchmarks.database.tpcc_rules import CR2020, CR2021, SPEC, TPCCBENCH, PassRule
@@ -13,7 +12,7 @@ from nephoscope.benchmarks.declared import declared
 
 EditionName = Literal["cr2018", "cr2020", "cr2021", "cr2022", "tpc-c"]
 TERMINALS_PER_WAREHOUSE = 10
-USUAL: Mapping[str, Any] = MappingProxyType({"profile": "batched", "wait_factor": 1.0, "delivery": "inline"})
+USUAL: Mapping[str, Any] = {"profile": "batched", "wait_factor": 1.0, "delivery": "inline"}
 """What every edition does that does not say otherwise."""
 
 
@@ -71,9 +70,7 @@ def _range(first: int, last: int, step: int = 1) -> range:
     return range(first, last + 1, step)
 
 
-EDITIONS: Mapping[str, Edition] = MappingProxyType(
-    {row["name"]: _edition(**row) for row in declared("editions.toml")["tpcc"]}
-)
+EDITIONS: Mapping[str, Edition] = {row["name"]: _edition(**row) for row in declared("editions.toml")["tpcc"]}
 
 
 def with_preset(given: Mapping[str, Any]) -> dict[str, Any]:

@@ -4,7 +4,6 @@
 qualification. D and E add records; the data set is a fresh copy for each trial, so their order does not matter.
 """
 
-from types import MappingProxyType
 from typing import Any
 
 from pydantic import Field, model_validator
@@ -62,8 +61,8 @@ class Ycsb(PacedLoadBenchmark):
     parameters = YcsbParameters
     drives = load_spec.YcsbWorkload
     drawn_later = ("mix", "distribution")
-    loaded_with = MappingProxyType({"mix": "a"})
-    kinds = MappingProxyType({"read": ("read", "scan"), "write": ("update", "insert", "read_modify_write")})
+    loaded_with = {"mix": "a"}
+    kinds = {"read": ("read", "scan"), "write": ("update", "insert", "read_modify_write")}
     main_rate = ended_per_s("operations")
 
     @override

@@ -5,7 +5,6 @@ from collections.abc import AsyncIterator, Mapping, Sequence
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
-from types import MappingProxyType
 from typing import Any
 
 from pydantic import Field
@@ -110,7 +109,7 @@ NETPERF = Tool(
 )
 SOCKPERF = Tool("sockperf", "sockperf")
 
-BY_NAME: Mapping[str, Tool] = MappingProxyType({tool.name: tool for tool in (IPERF, IPERF3, NETPERF, SOCKPERF)})
+BY_NAME: Mapping[str, Tool] = {tool.name: tool for tool in (IPERF, IPERF3, NETPERF, SOCKPERF)}
 
 
 FIRST_PORT = 20_100

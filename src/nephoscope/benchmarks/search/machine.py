@@ -22,7 +22,6 @@ lowest counts.
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
-from types import MappingProxyType
 
 from nephoscope.benchmarks.search.levels import Ask, Ended, Outcome, Point, Purpose, Settings
 
@@ -322,16 +321,14 @@ def _highest_passed(state: State) -> float:
     return max((point.level for point in state.judged if point.passed), default=0.0)
 
 
-_AFTER: Mapping[Purpose, Callable[[State, Point], State]] = MappingProxyType(
-    {
-        Purpose.RAMP: _after_ramp,
-        Purpose.BISECT: _after_bisect,
-        Purpose.CONFIRM: _after_confirm,
-        Purpose.BELOW: _after_below,
-        Purpose.ABOVE: _after_above,
-        Purpose.LOOK_UP: _after_look_up,
-        Purpose.TOP: lambda state, _: _confirm_last(state),
-        Purpose.LARGER_CLIENT: _after_larger_client,
-        Purpose.USUAL_CLIENT: _after_usual_client,
-    }
-)
+_AFTER: Mapping[Purpose, Callable[[State, Point], State]] = {
+    Purpose.RAMP: _after_ramp,
+    Purpose.BISECT: _after_bisect,
+    Purpose.CONFIRM: _after_confirm,
+    Purpose.BELOW: _after_below,
+    Purpose.ABOVE: _after_above,
+    Purpose.LOOK_UP: _after_look_up,
+    Purpose.TOP: lambda state, _: _confirm_last(state),
+    Purpose.LARGER_CLIENT: _after_larger_client,
+    Purpose.USUAL_CLIENT: _after_usual_client,
+}

@@ -3,7 +3,6 @@
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
-from types import MappingProxyType
 
 from nephoscope.model.errors import OutputUnreadable
 from nephoscope.model.units import KIB
@@ -18,10 +17,10 @@ _DEFRAGMENTATION = 2
 LARGE_PER_S = _DEFRAGMENTATION * RECORDS_WRITTEN_PER_S / (LARGE_KIB * KIB // RECORD_BYTES)
 """Reads of large blocks, and as many writes: 85 whole records fit into one."""
 READS, LARGE_READS, LARGE_WRITES = "reads", "large-reads", "large-writes"
-RATES: Mapping[str, float] = MappingProxyType({READS: READS_PER_S, LARGE_READS: LARGE_PER_S, LARGE_WRITES: LARGE_PER_S})
+RATES: Mapping[str, float] = {READS: READS_PER_S, LARGE_READS: LARGE_PER_S, LARGE_WRITES: LARGE_PER_S}
 """Name of a job -> I/Os per second at one time the standard load."""
 THRESHOLDS_MS = (1, 2, 4, 8, 16, 32, 64)
-PASSES_BELOW: Mapping[int, float] = MappingProxyType({1: 0.05, 8: 0.01, 64: 0.001})
+PASSES_BELOW: Mapping[int, float] = {1: 0.05, 8: 0.01, 64: 0.001}
 """Milliseconds -> share of reads that take longer."""
 _NS_PER_MS = 1_000_000
 

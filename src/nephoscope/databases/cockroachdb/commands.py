@@ -8,7 +8,6 @@ import csv
 import io
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field
-from types import MappingProxyType
 
 from nephoscope.model.errors import DatabaseFailed
 from nephoscope.model.words import counted
@@ -44,24 +43,22 @@ _LOADING = {
     "kv.snapshot_rebalance.max_rate": "128MiB",
     "kv.snapshot_recovery.max_rate": "128MiB",
 }
-MANNERS: Mapping[str, Manner] = MappingProxyType(
-    {
-        "cr2018": Manner({"cache": ".25", "max-sql-memory": ".25"}),
-        "cr2020": Manner({"cache": ".25", "max-sql-memory": ".25"}),
-        "cr2021": Manner({"cache": "0.25", "max-sql-memory": "0.4"}, _LOADING),
-        "cr2022": Manner(
-            {"cache": "0.25", "max-sql-memory": "0.4"},
-            {
-                "admission.kv.enabled": "false",
-                "admission.sql_kv_response.enabled": "false",
-                "admission.sql_sql_response.enabled": "false",
-                "server.consistency_check.interval": "0s",
-                "kv.range_merge.queue_enabled": "false",
-                "sql.stats.automatic_collection.enabled": "false",
-            },
-        ),
-    }
-)
+MANNERS: Mapping[str, Manner] = {
+    "cr2018": Manner({"cache": ".25", "max-sql-memory": ".25"}),
+    "cr2020": Manner({"cache": ".25", "max-sql-memory": ".25"}),
+    "cr2021": Manner({"cache": "0.25", "max-sql-memory": "0.4"}, _LOADING),
+    "cr2022": Manner(
+        {"cache": "0.25", "max-sql-memory": "0.4"},
+        {
+            "admission.kv.enabled": "false",
+            "admission.sql_kv_response.enabled": "false",
+            "admission.sql_sql_response.enabled": "false",
+            "server.consistency_check.interval": "0s",
+            "kv.range_merge.queue_enabled": "false",
+            "sql.stats.automatic_collection.enabled": "false",
+        },
+    ),
+}
 USUAL = Manner({"cache": ".25", "max-sql-memory": ".25"})
 """What its production checklist requires; its defaults of 128 MiB are for a laptop."""
 

@@ -1,7 +1,6 @@
 """Settings of a MariaDB or MySQL server: those that nephoscope sets, those that exist, those that are stored."""
 
 from collections.abc import Mapping
-from types import MappingProxyType
 
 from nephoscope.databases.asking import Rows, typed
 from nephoscope.databases.mysql.programs import NAMES, Product, Programs, product_in, server_of_this_machine, version_in
@@ -10,16 +9,14 @@ from nephoscope.machines.remote import Command, MachineHandle, Remote
 from nephoscope.model.errors import DatabaseFailed, InputError, OutputUnreadable
 from nephoscope.study.suggest import nearest
 
-DEFAULT_SETTINGS: Mapping[str, str] = MappingProxyType(
-    {
-        # The log of transactions is synced at each commit by default. So is the binary log with this, where a study or
-        # MySQL's default turns it on: MariaDB leaves it to the system.
-        "sync_binlog": "1",
-        # A trial begins with an empty buffer pool, as with PostgreSQL, and nothing fills it in the background.
-        "innodb_buffer_pool_load_at_startup": "OFF",
-        "innodb_buffer_pool_dump_at_shutdown": "OFF",
-    }
-)
+DEFAULT_SETTINGS: Mapping[str, str] = {
+    # The log of transactions is synced at each commit by default. So is the binary log with this, where a study or
+    # MySQL's default turns it on: MariaDB leaves it to the system.
+    "sync_binlog": "1",
+    # A trial begins with an empty buffer pool, as with PostgreSQL, and nothing fills it in the background.
+    "innodb_buffer_pool_load_at_startup": "OFF",
+    "innodb_buffer_pool_dump_at_shutdown": "OFF",
+}
 _HELP_TIMEOUT_S = 60.0
 
 STORED = (

@@ -13,7 +13,6 @@ from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
-from types import MappingProxyType
 from urllib.parse import urlsplit, urlunsplit
 
 from typing_extensions import override
@@ -99,7 +98,7 @@ _SPARE_CONNECTIONS = 20
 _LOOK_EVERY_S = 0.2
 _PROTOCOL_VIOLATION = "08P01"
 """SQLSTATE with which PgBouncer refuses settings at the start of a session."""
-_NONE: Mapping[str, str] = MappingProxyType({})
+_NONE: Mapping[str, str] = {}
 
 DEFAULT_SETTINGS: Mapping[str, str] = {
     # Sized for the smallest machine that can hold a study; a study sets its own. Durability is never turned off.

@@ -5,13 +5,12 @@ Stored is what explains a number, and nothing that could be a secret.
 
 import re
 from collections.abc import Mapping
-from types import MappingProxyType
 
 from nephoscope.databases.asking import document
 from nephoscope.model.errors import InputError
 from nephoscope.model.units import GIB, MIB
 
-FOR_STANDBYS: Mapping[str, str] = MappingProxyType({"wal_keep_size": "1GB"})
+FOR_STANDBYS: Mapping[str, str] = {"wal_keep_size": "1GB"}
 """Of a primary: without slots nobody keeps the log for a standby that is still being copied."""
 
 _SIZE = re.compile(r"(?P<number>\d+)\s*(?P<unit>B|kB|MB|GB|TB|)")

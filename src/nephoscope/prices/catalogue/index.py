@@ -5,7 +5,6 @@ import difflib
 from collections.abc import Mapping
 from functools import cache
 from importlib import resources
-from types import MappingProxyType
 
 MAX_NAMES = 3
 
@@ -15,7 +14,7 @@ def architectures() -> Mapping[tuple[str, str], str]:
     """(provider, machine type) -> amd64 or arm64, for every type of the catalogue."""
     text = resources.files("nephoscope.prices.catalogue").joinpath("types.csv").read_text(encoding="utf-8")
     rows = csv.DictReader(text.splitlines())
-    return MappingProxyType({(row["provider"], row["type"]): row["architecture"] for row in rows})
+    return {(row["provider"], row["type"]): row["architecture"] for row in rows}
 
 
 def short_name(name: str) -> str:

@@ -8,7 +8,6 @@ cluster's tags from its creation on. The network is created first and deleted la
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from types import MappingProxyType
 from typing import Any
 
 from nephoscope.providers.aws.call import Call, tagged
@@ -28,9 +27,9 @@ class OwnNetwork:
 
     vpcs: tuple[str, ...] = ()
     subnets: tuple[str, ...] = ()
-    tables: Mapping[str, tuple[str, ...]] = field(default_factory=lambda: MappingProxyType({}))
+    tables: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
     """Table of routes -> ids by which subnets use it."""
-    gateways: Mapping[str, tuple[str, ...]] = field(default_factory=lambda: MappingProxyType({}))
+    gateways: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
     """Internet gateway -> networks that it is attached to."""
     peerings: tuple[str, ...] = ()
 

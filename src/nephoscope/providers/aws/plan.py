@@ -8,7 +8,6 @@ catch.
 import hashlib
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from types import MappingProxyType
 from typing import Any
 
 from nephoscope.model.errors import InputError
@@ -24,19 +23,17 @@ _COUNT = f"{PREFIX}count"
 """Tag of a machine: how many its role has."""
 _TURN = f"{PREFIX}turn"
 """Tag of a machine of a role in several zones: '2 of 3', it is in the second of the three that take turns."""
-_TOO_LARGE: Mapping[str, Any] = MappingProxyType(
-    {
-        "IpProtocol": "icmp",
-        "FromPort": 3,
-        "ToPort": 4,
-        "IpRanges": [{"CidrIp": EVERYWHERE, "Description": "a packet is too large for its path"}],
-    }
-)
+_TOO_LARGE: Mapping[str, Any] = {
+    "IpProtocol": "icmp",
+    "FromPort": 3,
+    "ToPort": 4,
+    "IpRanges": [{"CidrIp": EVERYWHERE, "Description": "a packet is too large for its path"}],
+}
 """Destination unreachable, fragmentation needed: regions pass smaller packets to each other than machines of one zone
 do, and routers say so from addresses of their own (EC2's guide, "Path MTU Discovery")."""
 _DEVICES = tuple(f"/dev/sd{letter}" for letter in "fghijklmnop")
 _OF_IOPS, _OF_THROUGHPUT = frozenset({"gp3", "io1", "io2"}), frozenset({"gp3"})
-_LIVES: Mapping[str, Life] = MappingProxyType({"pending": Life.STARTING, "running": Life.RUNNING})
+_LIVES: Mapping[str, Life] = {"pending": Life.STARTING, "running": Life.RUNNING}
 _STARTS_OR_STOPS = frozenset({"pending", "running", "stopping", "stopped"})
 
 
@@ -46,7 +43,7 @@ class Site:
 
     group: str
     """Id of the security group."""
-    subnets: Mapping[str, str] = field(default_factory=lambda: MappingProxyType({}))
+    subnets: Mapping[str, str] = field(default_factory=dict)
     """Zone -> id, in a network of the cluster's own; empty: none, the account's is used."""
 
 

@@ -6,7 +6,6 @@ The modules of a cloud are imported when a study uses it.
 import re
 from collections.abc import Callable, Mapping
 from pathlib import Path
-from types import MappingProxyType
 
 from nephoscope.providers.base import ClusterRequest
 from nephoscope.providers.cloud.order import ClusterOrder, order_of
@@ -33,7 +32,7 @@ def _gcp(order: ClusterOrder) -> None:
     gcp_plan.machine_calls(order, "project")
 
 
-_ASKED: Mapping[str, Callable[[ClusterOrder], None]] = MappingProxyType({"aws": _aws, "azure": _azure, "gcp": _gcp})
+_ASKED: Mapping[str, Callable[[ClusterOrder], None]] = {"aws": _aws, "azure": _azure, "gcp": _gcp}
 
 
 def require_possible(configuration: Configuration) -> None:

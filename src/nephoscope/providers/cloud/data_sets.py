@@ -33,7 +33,6 @@ class ObjectStorage(Protocol):
         Raises:
             NephoscopeError: it cannot be listed.
         """
-        ...
 
     async def delete(self, bucket: Bucket, names: Sequence[str]) -> None:
         """Deletes objects; no error for one that is gone.
@@ -41,7 +40,6 @@ class ObjectStorage(Protocol):
         Raises:
             NephoscopeError: one of them could not be deleted.
         """
-        ...
 
 
 @dataclass(frozen=True)

@@ -5,7 +5,6 @@ import re
 from collections.abc import Callable, Coroutine, Mapping
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
-from types import MappingProxyType
 from typing import Any
 
 from nephoscope.model.errors import EnvironmentProblem, InputError
@@ -43,7 +42,7 @@ class RoleOrder:
     """Assigned to its machines in turn."""
     identity: str | None = None
     """Who its machines are for the cloud's other services; None: nobody."""
-    snapshots: Mapping[str, tuple[str, ...]] = field(default_factory=lambda: MappingProxyType({}))
+    snapshots: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
     """Name of a machine -> ids of the snapshots that its data volumes are created from; empty: they are empty."""
 
     @property
@@ -232,7 +231,7 @@ def tags_of(request: ClusterRequest, owner: str) -> Mapping[str, str]:
         f"{PREFIX}owner": owner,
         EXPIRES: utc(expires) if expires is not None else "",
     }
-    return MappingProxyType({name: text for name, text in found.items() if text})
+    return {name: text for name, text in found.items() if text}
 
 
 def utc(unix_ms: int) -> str:

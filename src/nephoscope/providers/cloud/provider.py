@@ -109,11 +109,9 @@ class Cloud(Protocol):
             study: whose.
             regions: where to look; empty: in every region.
         """
-        ...
 
     async def machines(self, key: str, regions: Sequence[str]) -> list[CloudMachine]:
         """Of one cluster; ended ones may be among them, or not any more."""
-        ...
 
     async def make(self, order: ClusterOrder) -> None:
         """Everything of the order, with tags at creation; what was made before an error stays.
@@ -121,7 +119,6 @@ class Cloud(Protocol):
         Raises:
             CapacityLacking, QuotaReached, Throttled, MachineUnsupported, EnvironmentProblem: the cloud refused.
         """
-        ...
 
     async def unmake(self, key: str, regions: Collection[str] = ()) -> None:
         """Everything that carries the cluster's tags is gone when it returns; nothing there is no error.
@@ -133,11 +130,9 @@ class Cloud(Protocol):
         Raises:
             InfrastructureFailure: something is still there.
         """
-        ...
 
     async def account(self) -> str | None:
         """See `OfAccount`."""
-        ...
 
     def questions(self, order: ClusterOrder) -> Sequence[Question]:
         """What the account is asked before its first machine.
@@ -145,7 +140,6 @@ class Cloud(Protocol):
         Raises:
             ToolMissing, EnvironmentProblem: the cloud's SDK is missing, or no account is named.
         """
-        ...
 
 
 class Connect(Protocol):
@@ -153,7 +147,6 @@ class Connect(Protocol):
 
     async def key(self, scratch: Path) -> str:
         """The public key of the study, created when first needed."""
-        ...
 
     async def __call__(self, machine: CloudMachine, asked: Machine, request: ClusterRequest) -> MachineHandle:
         """Waits until the machine accepts a login and its boot script has ended.
@@ -162,7 +155,6 @@ class Connect(Protocol):
             MachineLost: it does not answer in time.
             EnvironmentProblem: its boot script failed.
         """
-        ...
 
 
 class CloudProvider(Provider, FindsByPlan, OfAccount):

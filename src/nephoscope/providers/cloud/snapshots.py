@@ -70,23 +70,18 @@ class Snapshots(Protocol):
 
     async def found(self, region: str) -> list[Snapshot]:
         """All that nephoscope made in a region, whichever study and cluster."""
-        ...
 
     async def of_study(self, study: str, regions: Collection[str] = ()) -> list[Snapshot]:
         """Those that a study made, in these regions; if none are given, in every region."""
-        ...
 
     async def volumes(self, order: ClusterOrder) -> list[DataVolume]:
         """The data volumes of the database machines of a cluster that runs."""
-        ...
 
     async def make(self, volume: DataVolume, tags: Mapping[str, str]) -> None:
         """Begins a snapshot of this moment, with these tags from the start; no error if it was made before."""
-        ...
 
     async def delete(self, snapshots: Sequence[Snapshot]) -> None:
         """Deletes snapshots; no error for one that is gone."""
-        ...
 
 
 @dataclass(frozen=True)

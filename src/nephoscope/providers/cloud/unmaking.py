@@ -63,12 +63,10 @@ class Left(Protocol):
     @property
     def nothing(self) -> bool:
         """True if all of it is gone."""
-        ...
 
     @property
     def names(self) -> Sequence[str]:
         """Of the resources, for messages."""
-        ...
 
 
 LeftT = TypeVar("LeftT", bound=Left)

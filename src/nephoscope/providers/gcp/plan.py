@@ -10,7 +10,6 @@ import re
 import uuid
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from types import MappingProxyType
 from typing import Any
 
 from nephoscope.model.bounded_json import load_json
@@ -28,9 +27,12 @@ from nephoscope.providers.cloud.order import (
 )
 from nephoscope.providers.cloud.provider import CloudMachine, Life
 
-_LIVES: Mapping[str, Life] = MappingProxyType(
-    {"PENDING": Life.STARTING, "PROVISIONING": Life.STARTING, "STAGING": Life.STARTING, "RUNNING": Life.RUNNING}
-)
+_LIVES: Mapping[str, Life] = {
+    "PENDING": Life.STARTING,
+    "PROVISIONING": Life.STARTING,
+    "STAGING": Life.STARTING,
+    "RUNNING": Life.RUNNING,
+}
 _ON_ITS_WAY = frozenset({"STOPPING", "SUSPENDING", "DEPROVISIONING"})
 """Transient states: a machine in one of them is deleted at most once."""
 _OF_IOPS = re.compile(r"hyperdisk-(balanced|extreme).*|pd-extreme")
