@@ -11,8 +11,9 @@ import pytest
 
 from nephoscope.model.analysed import AnalysedStudy
 from nephoscope.model.price_rows import CostRow
-from nephoscope.model.questions import OVERALL, BestRow, RankIntervals
+from nephoscope.model.questions import BestRow, RankIntervals
 from nephoscope.model.rows import ConfigurationRow, RankRow, Statistic
+from nephoscope.model.written import OVERALL
 from tests.browser.test_report_in_browser import Opened, open_report
 from tests.support.report_folder import main_page
 from tests.support.some_tables import with_tables

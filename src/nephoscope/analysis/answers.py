@@ -12,10 +12,11 @@ from nephoscope.analysis.durations import DurationRow
 from nephoscope.analysis.lookup import Lookup, MetricKey, best_first, headlines, unique
 from nephoscope.analysis.rank_intervals import lead_of
 from nephoscope.model.price_rows import CostRow
-from nephoscope.model.questions import OVERALL, BestRow, Headline, RankIntervals, View
+from nephoscope.model.questions import BestRow, Headline, RankIntervals, View
 from nephoscope.model.records import Metric
 from nephoscope.model.rows import BenchmarkRow, Comparison, ComparisonVerdict, Estimate, Scope, Statistic, TrialRow
 from nephoscope.model.units import SECONDS_PER_HOUR
+from nephoscope.model.written import OVERALL
 
 MAX_WINNERS = 3
 """Up to so many configurations of which one is the best answer the question, whatever their number."""

@@ -15,7 +15,8 @@ from nephoscope.analysis.quiet_boards import QuietBoards, notes_of, quiet
 from nephoscope.analysis.renamed import requested
 from nephoscope.analysis.table import Table, Workings
 from nephoscope.model.looks import Look
-from nephoscope.model.questions import Behind, BestRow, Scope
+from nephoscope.model.questions import Behind, BestRow
+from nephoscope.model.written import Scope
 from nephoscope.stats.decide import ALPHA
 from nephoscope.stats.detectable import errors_to_exclude
 from nephoscope.stats.leaderboard import possible_best, ties

@@ -10,7 +10,7 @@ from typing import Any, TypeVar
 from nephoscope.model.analysed import AnalysedStudy
 from nephoscope.model.numbers import Scale, scale_for
 from nephoscope.model.price_rows import CostRow, PricedQuantity, PricePerformance, bases_in_order, priced_quantity
-from nephoscope.model.questions import OVERALL, BestRow, View
+from nephoscope.model.questions import BestRow, View
 from nephoscope.model.records import ENCRYPTION, Direction, Metric
 from nephoscope.model.rows import (
     BenchmarkRow,
@@ -23,6 +23,7 @@ from nephoscope.model.rows import (
     TrialRow,
 )
 from nephoscope.model.subjects import Extent
+from nephoscope.model.written import OVERALL
 
 Row = TypeVar("Row")
 MetricKey = tuple[str, str]

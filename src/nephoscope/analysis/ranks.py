@@ -13,9 +13,10 @@ from nephoscope.analysis.quiet_boards import QuietBoards, quiet
 from nephoscope.analysis.renamed import extents
 from nephoscope.analysis.statistics import statistics
 from nephoscope.analysis.table import Table, Workings
-from nephoscope.model.questions import OVERALL, BestRow
+from nephoscope.model.questions import BestRow
 from nephoscope.model.records import Direction
 from nephoscope.model.rows import RankRow
+from nephoscope.model.written import OVERALL
 from nephoscope.stats.decide import ALPHA
 from nephoscope.stats.leaderboard import differences, possible_ranks, ties
 from nephoscope.stats.samples import Indices, Mask

@@ -10,10 +10,11 @@ from nephoscope.insights.steal import cautioned
 from nephoscope.insights.words import Draft, answer, interval_of_one, keyed, plural
 from nephoscope.model.numbers import Between, Number
 from nephoscope.model.price_rows import STATED, PricePerformance, priced_quantity
-from nephoscope.model.questions import OVERALL, BestRow, View
+from nephoscope.model.questions import BestRow, View
 from nephoscope.model.records import Metric
 from nephoscope.model.rows import DeliveredRow
 from nephoscope.model.words import enumeration, scope_name
+from nephoscope.model.written import OVERALL
 from nephoscope.prices.rows import Basis
 from nephoscope.stats.decide import POWER
 

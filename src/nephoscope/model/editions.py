@@ -5,11 +5,12 @@ from typing import Literal
 from pydantic import Field
 
 from nephoscope.model.frozen import Frozen
-from nephoscope.model.questions import Scope, View
+from nephoscope.model.questions import View
 from nephoscope.model.records import Direction
 from nephoscope.model.rows import ComparisonVerdict
 from nephoscope.model.sentence import NO_SENTENCE, Sentence
 from nephoscope.model.subjects import Subject
+from nephoscope.model.written import Scope
 
 ChangeMethod = Literal["values", "rank sums", "none"]
 AnswerChange = Literal["same", "changed", "not decided"]

@@ -7,8 +7,9 @@ from typing import Literal
 from pydantic import Field
 
 from nephoscope.model.frozen import Frozen
-from nephoscope.model.questions import Scope, View
+from nephoscope.model.questions import View
 from nephoscope.model.records import PlannedTrial
+from nephoscope.model.written import Scope
 
 RULE = 4
 """Of the looks that are taken now: 1 weighed the spread of dropped configurations as any other, and 2 left sets that

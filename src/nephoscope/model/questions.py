@@ -1,4 +1,4 @@
-"""What a study asks: which configuration is best, in which scope, and who is left out."""
+"""Rows of the questions a study answers: which configuration is best, and what one thing changes."""
 
 from dataclasses import dataclass
 from typing import Literal, Self
@@ -10,44 +10,7 @@ from nephoscope.model.records import Direction, Omission
 from nephoscope.model.rows import ComparisonVerdict, disagreement, sides_exchanged
 from nephoscope.model.sentence import NO_SENTENCE, Sentence
 from nephoscope.model.subjects import Subject
-from nephoscope.model.written import Written
-
-_SIZE: Literal["size"] = "size"
-_UNIT = " vCPUs"
-
-
-@dataclass(frozen=True)
-class Scope(Written):
-    """One scope."""
-
-    kind: Literal["overall", "cloud", "size"]
-    value: str | int | None = None
-    """The provider of a cloud, the vCPUs of a size; None: overall."""
-
-    def __str__(self) -> str:
-        """'overall', 'cloud: aws', 'size: 8 vCPUs'."""
-        return self.kind if self.value is None else f"{self.kind}: {self.value}{_UNIT if self.kind == _SIZE else ''}"
-
-    @classmethod
-    def read(cls, stored: str) -> Self:
-        """See `Written`."""
-        kind, _, value = stored.partition(": ")
-        vcpus, unit, rest = value.partition(_UNIT)
-        if stored == "overall":
-            return cls("overall")
-        if kind == "cloud" and value:
-            return cls("cloud", value)
-        if kind == _SIZE and vcpus.isdecimal() and unit and not rest:
-            return cls(_SIZE, int(vcpus))
-        raise ValueError(f"{stored!r} is no scope")
-
-    @property
-    def order(self) -> tuple[bool, str, str | int]:
-        """For sorting: overall first, then clouds by name, then sizes by number."""
-        return self != OVERALL, self.kind, self.value or 0
-
-
-OVERALL = Scope("overall")
+from nephoscope.model.written import Scope, Written
 
 
 @dataclass(frozen=True, order=True)

@@ -7,7 +7,7 @@ from nephoscope.model.numbers import duration
 from nephoscope.model.sentence import Sentence
 
 if TYPE_CHECKING:
-    from nephoscope.model.questions import Scope  # help starts without pydantic
+    from nephoscope.model.written import Scope
 
 SIMULATED = "Simulated, not measured"
 """What the title and every figure of a rehearsal say."""

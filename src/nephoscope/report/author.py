@@ -17,10 +17,11 @@ from nephoscope.insights.predictors import order_of
 from nephoscope.model import numbers as people
 from nephoscope.model.analysed import AnalysedStudy
 from nephoscope.model.errors import InputError
-from nephoscope.model.questions import OVERALL, BestRow
+from nephoscope.model.questions import BestRow
 from nephoscope.model.records import Metric
 from nephoscope.model.references import WRITTEN, Reference, reference, references
 from nephoscope.model.rows import ClaimRow
+from nephoscope.model.written import OVERALL
 from nephoscope.report.parts import Book
 
 _HEADING = 3

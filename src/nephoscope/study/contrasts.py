@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from itertools import combinations, pairwise
 from typing import Any
 
-from nephoscope.model.questions import OVERALL, Scope
+from nephoscope.model.written import OVERALL, Scope
 from nephoscope.study.machine_names import MachineName, machine_name
 from nephoscope.study.model import Configuration, DeclaredContrast, Machine, Study, Volume
 from nephoscope.study.provisioning import CLOUDS

@@ -15,9 +15,9 @@ from pydantic_core import from_json
 from nephoscope.model.bounded_toml import beyond_limits
 from nephoscope.model.errors import StudyError
 from nephoscope.model.frozen import Frozen
-from nephoscope.model.questions import OVERALL
 from nephoscope.model.references import references
 from nephoscope.model.words import counted
+from nephoscope.model.written import OVERALL
 from nephoscope.study import rules
 from nephoscope.study.contrasts import scopes_of, without_pairs
 from nephoscope.study.explain import MOST_PROBLEMS, Problem, Schema, below, explain, first_problems

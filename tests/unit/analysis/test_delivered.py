@@ -14,9 +14,10 @@ from nephoscope.analysis.quiet_boards import QuietBoards, quiet_boards
 from nephoscope.analysis.ranks import surely_better, surely_better_in_both
 from nephoscope.insights.registry import analyse
 from nephoscope.model.analysed import AnalysedStudy
-from nephoscope.model.questions import OVERALL, BestRow, ContrastRow
+from nephoscope.model.questions import BestRow, ContrastRow
 from nephoscope.model.records import VerdictKind
 from nephoscope.model.rows import ClaimRow, Comparison, ComparisonVerdict, DeliveredRow, RankRow, Statistic, StealRow
+from nephoscope.model.written import OVERALL
 from nephoscope.stats.proportion import proportion_interval
 from nephoscope.study.claims import Claims
 from tests.unit.analysis.study_builder import METRICS, Rows, inputs, observed, rows

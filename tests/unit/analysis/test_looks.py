@@ -5,7 +5,8 @@ import numpy as np
 from nephoscope.analysis.inputs import StudyInputs
 from nephoscope.analysis.looks import looks_after
 from nephoscope.insights.registry import analyse
-from nephoscope.model.questions import OVERALL, BestRow
+from nephoscope.model.questions import BestRow
+from nephoscope.model.written import OVERALL
 from tests.unit.analysis.study_builder import inputs, rows
 
 MACHINES = "abcd"

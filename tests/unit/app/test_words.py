@@ -6,8 +6,8 @@ from nephoscope.app.bill import stop_lines
 from nephoscope.app.commands.prices import BasisName
 from nephoscope.app.planned import groups, in_one_line, summary
 from nephoscope.app.stages.planning import bill, load, plan
-from nephoscope.model.questions import Scope
 from nephoscope.model.words import counted, scope_name
+from nephoscope.model.written import Scope
 from nephoscope.plan.calendar import Calendar
 from nephoscope.prices.rows import Basis
 from tests.support.fake_world import STUDY

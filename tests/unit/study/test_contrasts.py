@@ -5,7 +5,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from nephoscope.model.errors import StudyError
-from nephoscope.model.questions import OVERALL, Scope
+from nephoscope.model.written import OVERALL, Scope
 from nephoscope.study.contrasts import Question, contrasts_of, scopes_of
 from nephoscope.study.load import load_study
 from nephoscope.study.machine_names import MachineName, machine_name

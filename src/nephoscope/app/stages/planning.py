@@ -11,10 +11,11 @@ from nephoscope.app.stages.architecture import require_images
 from nephoscope.app.wiring import real_databases
 from nephoscope.benchmarks.registry import BENCHMARKS
 from nephoscope.databases.base import HasFootprint
-from nephoscope.model.questions import OVERALL, BestRow
+from nephoscope.model.questions import BestRow
 from nephoscope.model.records import Plan
 from nephoscope.model.units import SECONDS_PER_MINUTE
 from nephoscope.model.words import counted
+from nephoscope.model.written import OVERALL
 from nephoscope.plan import calendar
 from nephoscope.plan.bill import Bill, Spend, bill_of
 from nephoscope.plan.cut import Cut, LeftOut, affordable, chapters_of, part_of

@@ -15,10 +15,10 @@ from nephoscope.insights.names import metric_title
 from nephoscope.model import numbers as people
 from nephoscope.model.frozen import Frozen
 from nephoscope.model.quantities import LowerBound
-from nephoscope.model.questions import Scope
 from nephoscope.model.records import Direction
 from nephoscope.model.rows import Comparison, ComparisonVerdict, LowerBoundRow, Statistic, TrialRow
 from nephoscope.model.words import NOT_DECIDED, counted, scope_name
+from nephoscope.model.written import Scope
 from nephoscope.report.parts import (
     Book,
     Cell,
