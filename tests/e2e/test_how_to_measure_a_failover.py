@@ -19,7 +19,7 @@ STUDIES = dict(pages.studies(PAGE.read_text(encoding="utf-8")))
 SHORTER = (("replicates = 2", "replicates = 1\nrepeat_rejected = 0"), ("repeats = 6", "repeats = 2"))
 
 
-def test_a_replica_takes_over_from_a_killed_master_of_valkey_and_the_page_says_when(tmp_path: Path) -> None:
+def test_a_replica_takes_over_from_a_killed_master_of_valkey_no_sooner_than_it_may(tmp_path: Path) -> None:
     folder = run_to_report(changed(STUDIES["valkey.toml"], SHORTER), tmp_path, timeout_s=900)
     away_s: dict[str, float] = {}
     for planned, trial in folder.planned():
@@ -32,5 +32,5 @@ def test_a_replica_takes_over_from_a_killed_master_of_valkey_and_the_page_says_w
         assert values["writes_acknowledged"] > 0
     assert away_s["a-second"] >= 1
     assert away_s["five-seconds"] >= 5, "nobody is given up before its time"
-    page = (tmp_path / "out" / "report" / "index.html").read_text(encoding="utf-8")
-    assert 'id="chapter-faults"' in page
+    table = (tmp_path / "out" / "report" / "faults.csv").read_text(encoding="utf-8")
+    assert table.startswith("benchmark,configuration,fault,victim"), "empty where a busy machine had trials rejected"
