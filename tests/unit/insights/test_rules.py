@@ -94,7 +94,12 @@ def test_every_number_in_a_text_is_one_of_its_numbers_written_by_the_shared_styl
         names |= {LATENCY.title, TPMC.title, CPU_TIME.title}
         names |= {label for row in study[ContrastRow] for label in (row.left, row.right)}
         names |= {scope_name(row.scope) for row in study[BestRow]}
-        names |= {said for cost in study[CostRow] for said in (cost.basis, cost.date, cost.price_region) if said}
+        names |= {
+            said
+            for cost in study[CostRow]
+            for said in (cost.basis, cost.date, cost.oldest, cost.oldest_date, cost.price_region)
+            if said
+        }
         names |= {version for used in study.tool_versions.values() for version in used}
         names |= {held.get("session encryption", "") for held in study.database_settings.values()} - {""}
         rest = str(insight.text)

@@ -32,7 +32,7 @@ from nephoscope.report.main.curves import curve, response_times
 from nephoscope.report.main.money import _beside, _first_of, cost_lines, price_and_performance
 from nephoscope.report.main.palette import for_machines, palette_of
 from nephoscope.report.parts import Book, Figure, Page, line_key
-from nephoscope.report.wording import lines_text
+from nephoscope.report.wording import basis_text, lines_text
 from tests.support import editions
 from tests.support.some_tables import with_tables
 from tests.unit.report import priced_example
@@ -585,7 +585,9 @@ def test_loads_of_one_workload_and_kinds_of_storage_are_on_the_main_page() -> No
     over = found["tpcc: the best 10, with increasing active warehouses per vCPU"]
     assert [panel.title for panel in over.panels] == ["Overall, 8 vCPUs", "Overall, 30 to 36 vCPUs"]
     shares = found["Storage as a share of the monthly cost"]
-    assert {row["series"] for spec in specs_of(shares) for row in rows_of(spec)} == {"one-year commitment"}
+    assert {row["series"] for spec in specs_of(shares) for row in rows_of(spec)} == {
+        basis_text(Lookup(study).basis or "")
+    }
     ranked = [figure for title, figure in found.items() if title.startswith("New-Orders")]
     assert all(len(figure.panels) == 1 for figure in ranked), "each load has no ranking of its own"
     assert all(len(chapter.figures) <= MAX_FIGURES for chapter in written)
