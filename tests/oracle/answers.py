@@ -74,7 +74,9 @@ def check_ties(row, where, board, places, shift, second, first):
         yield "best", f"{where} close", row["close"], ";".join(close) or None
 
 
-def check_ranks(rows, found, months, levels, views):
+def check_ranks(rows, best, found, months, levels, views):
+    keys = "benchmark", "metric", "view", "basis"
+    answers = {tuple(row[key] for key in keys): row for row in best if row["scope"] == "overall"}
     by_board = defaultdict(list)
     for row in rows:
         by_board[row["benchmark"], row["metric"], row["view"], row["basis"]].append(row)
@@ -102,11 +104,25 @@ def check_ranks(rows, found, months, levels, views):
                 if second is not None:
                     better = min(better, sum(other == name for _, other in still))
                     worse = min(worse, sum(other == name for other, _ in still))
-                yield "ranks", f"{where} {name} first", row["first"], 1 + better
-                yield "ranks", f"{where} {name} last", row["last"], len(mine) - worse
+                first, last = led(name, 1 + better, len(mine) - worse, answers.get((benchmark, metric, view, basis)))
+                yield "ranks", f"{where} {name} first", row["first"], first
+                yield "ranks", f"{where} {name} last", row["last"], last
             if tied is not None and place in places:
                 equal = sorted(board["names"][j] for j in places if (place, j) in tied)
                 yield "ranks", f"{where} {name} ties", row["ties"], ";".join(equal) or None
+
+
+def led(name, first, last, answer):
+    """Ranks where the leaderboard has one best, which is an answer of its own."""
+    if answer is None or not answer["best"] or ";" in answer["best"] or answer["by_median"]:
+        return first, last
+    if not float(answer["excluded"]):
+        return first, last
+    left_out = [said.partition(": ")[0] for said in (answer["left_out"] or "").split(";")]
+    unknown = {*filter(None, [*(answer["open"] or "").split(";"), *left_out])}
+    if name == answer["best"]:
+        return first, min(last, 1 + len(unknown))
+    return (first, last) if name in unknown else (max(first, 2), last)
 
 
 def certain(board, places, shift, alpha=0.05, margin=None):

@@ -98,7 +98,7 @@ def figures(folder):
     }
     yield from check_levels(tables["statistics"], cells, levels, found)
     yield from check_best(tables["best"], found, months, study, views)
-    yield from check_ranks(tables["ranks"], found, months, levels, views)
+    yield from check_ranks(tables["ranks"], tables["best"], found, months, levels, views)
     yield from check_contrasts(tables["contrasts"], found, months, views)
     moved = yield from check_transfers(
         tables["transfers"], tables["network"], measured_bytes(tables["measurements"], tables["metrics"])

@@ -18,7 +18,7 @@ from nephoscope.analysis.boards import boards_of, priced_boards
 from nephoscope.analysis.configurations import configurations_of
 from nephoscope.analysis.costs import costs_of
 from nephoscope.analysis.durations import DurationRow, durations_of
-from nephoscope.analysis.equal_benchmarks import with_equals
+from nephoscope.analysis.equal_benchmarks import under_test, with_equals
 from nephoscope.analysis.inputs import ObservedMachine, StudyInputs
 from nephoscope.analysis.machines import machines_of
 from nephoscope.analysis.price_performance import price_performance_of
@@ -181,7 +181,7 @@ class Simulation:
             network=self.network,
         )
 
-    def _with_equals(self) -> list[TrialRow]:
+    def _with_equals(self, study: Study) -> list[TrialRow]:
         vcpus = {machine.name: machine.vcpus for machine in self.machines}
         uses = {
             row.benchmark: BenchmarkUse(
@@ -189,13 +189,15 @@ class Simulation:
             )
             for row in self.benchmarks
         }
+        asked = {one.name: one.model_dump(mode="json") for one in study.configurations}
+        tested = {row.trial: under_test(asked[row.configuration], row.subject) for row in self.trials}
         return with_equals(
-            self.trials, {row.trial: vcpus[row.configuration] for row in self.trials}, uses, BENCHMARKS, {}
+            self.trials, {row.trial: vcpus[row.configuration] for row in self.trials}, uses, BENCHMARKS, tested
         )
 
     def analysed(self, title: str, study: Study) -> AnalysedStudy:
         """The tables that figures read."""
-        trials = self._with_equals()
+        trials = self._with_equals(study)
         metrics = {row.benchmark: row.metrics for row in self.benchmarks}
         names = {one.name: one.name for one in study.configurations}
         machines = machines_of([_seen(machine) for machine in self.machines])

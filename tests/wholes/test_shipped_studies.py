@@ -73,7 +73,7 @@ def test_a_benchmark_measures_networks_over_one_distance_and_one_database(whole:
     found: dict[str, set[Hashable]] = {}
     for row in whole.analysed[TrialRow]:
         for name in subjects.keys() & {row.benchmark, *row.also}:
-            found.setdefault(name, set()).add(under_test(whole.intents[row.trial], subjects[name]))
+            found.setdefault(name, set()).add(under_test(whole.intents[row.trial].configuration, subjects[name]))
     assert {name: kinds for name, kinds in found.items() if len(kinds) > 1} == {}
 
 

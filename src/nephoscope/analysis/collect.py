@@ -113,7 +113,7 @@ def collect(
             {one.row.trial: one.node_cpus for one in begun if one.node_cpus},
             uses_of(plan),
             {} if source else benchmarks,
-            {intent.id: under_test(intent, subjects[intent.benchmark.name]) for intent in intents},
+            {intent.id: under_test(intent.configuration, subjects[intent.benchmark.name]) for intent in intents},
         ),
         measurements=[row for one in finished.values() for row in one.measurements],
         bounds=[row for one in finished.values() for row in one.bounds],

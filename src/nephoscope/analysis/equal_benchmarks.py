@@ -11,7 +11,7 @@ from functools import cache
 from typing import Any, Literal
 
 from nephoscope.benchmarks.base import Benchmark
-from nephoscope.model.records import BenchmarkUse, TrialIntent
+from nephoscope.model.records import BenchmarkUse
 from nephoscope.model.rows import TrialRow
 from nephoscope.model.subjects import Subject
 
@@ -26,10 +26,15 @@ def distance(asked: Mapping[str, Any]) -> Distance:
     return "within a zone" if load.get("zones") in (None, [], [asked.get("zone")]) else "between zones"
 
 
-def under_test(intent: TrialIntent, subject: Subject) -> Hashable:
-    """What a trial measures beside machines: which database, and over which distance it or a network is reached."""
-    system = (intent.configuration.get("database") or {}).get("system")
-    away = distance(intent.configuration)
+def under_test(asked: Mapping[str, Any], subject: Subject) -> Hashable:
+    """What a trial measures beside machines: which database, and over which distance it or a network is reached.
+
+    Args:
+        asked: its configuration, as the study asks for it.
+        subject: of its benchmark.
+    """
+    system = (asked.get("database") or {}).get("system")
+    away = distance(asked)
     return {Subject.DATABASE: (system, away), Subject.NETWORK: (away,)}.get(subject)
 
 

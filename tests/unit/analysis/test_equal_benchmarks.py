@@ -9,7 +9,7 @@ from nephoscope.analysis.cells import cells_of
 from nephoscope.analysis.equal_benchmarks import under_test, with_equals
 from nephoscope.benchmarks.registry import BENCHMARKS
 from nephoscope.insights.registry import analyse
-from nephoscope.model.records import BenchmarkUse, TrialIntent
+from nephoscope.model.records import BenchmarkUse
 from nephoscope.model.rows import TrialRow
 from nephoscope.model.subjects import Subject
 from tests.unit.analysis.study_builder import TPMC, inputs, measurement, trial
@@ -31,20 +31,6 @@ def _trials(*names: tuple[str, str], replicates: int = 3) -> list[TrialRow]:
         for benchmark, configuration in names
         for number in range(1, replicates + 1)
     ]
-
-
-def _intent(row: TrialRow, use: BenchmarkUse, asked: dict[str, dict[str, Any]]) -> TrialIntent:
-    return TrialIntent(
-        id=row.trial,
-        study="s",
-        configuration=asked[row.configuration],
-        benchmark=use,
-        replicate=1,
-        block=1,
-        position=1,
-        position_in_block=1,
-        seed=1,
-    )
 
 
 def _also(trials: list[TrialRow], cpus: dict[str, int], uses: dict[str, BenchmarkUse]) -> dict[tuple[str, str], str]:
@@ -135,7 +121,7 @@ def test_the_same_load_on_another_database_or_from_elsewhere_is_another_test(
     rows = _trials(("first", "a"), ("second", "b"))
     asked = {"a": {"name": "a", **usual}, "b": {"name": "b", **usual, **other}}
     uses = _uses(first=FIXED, second=FIXED)
-    tested = {row.trial: under_test(_intent(row, uses[row.benchmark], asked), subject) for row in rows}
+    tested = {row.trial: under_test(asked[row.configuration], subject) for row in rows}
     found = with_equals(rows, dict.fromkeys((row.trial for row in rows), 8), uses, BENCHMARKS, tested)
     assert {row.configuration for row in found if row.also} == ({"b"} if is_same else set())
 

@@ -135,9 +135,9 @@ def test_jobs_stand_with_what_they_do_and_a_mixed_one_with_both(found: list[Part
         for panel in figure.panels
     }
     assert jobs == {
-        "Reads": ["rd-bw", "rd-iops", "rd-latency", "rd-iops-tpcc", "rd-wr-iops-tpcc, its reads"],
+        "Reads": ["rd-iops-tpcc", "rd-bw", "rd-iops", "rd-latency", "rd-wr-iops-tpcc, its reads"],
         "Writes": [
-            *("wr-bw", "wr-iops", "wr-latency", "wr-iops-tpcc", "wr-iops-tpcc-fsync", "rd-wr-iops-tpcc, its writes")
+            *("wr-iops-tpcc-fsync", "wr-iops-tpcc", "wr-bw", "wr-iops", "wr-latency", "rd-wr-iops-tpcc, its writes")
         ],
     }
 

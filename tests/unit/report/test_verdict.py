@@ -377,7 +377,9 @@ def test_prices_are_as_old_as_their_oldest() -> None:
     study = priced_example.priced()
     dates = {row.date for row in study[CostLineRow] if row.basis == "on-demand"}
     dates |= {row.date for row in study[CostRow] if row.basis == "on-demand" and row.date and row.month_usd}
-    assert compared(Lookup(study)).endswith(f"prices as of {min(dates)[:7]} to {max(dates)[:7]}.")
+    oldest = max(row.age_days for row in study[CostRow] if row.basis == "on-demand" and row.age_days is not None)
+    said = f"prices as of {min(dates)[:7]} to {max(dates)[:7]}, up to {oldest} days old."
+    assert compared(Lookup(study)).endswith(said)
 
 
 def test_what_was_measured_is_told_as_far_as_all_agree() -> None:
