@@ -16,10 +16,18 @@ PAIR = 2
 """Of two configurations, both need quiet trials; among more, one that was never quiet counts as it delivered."""
 
 
+KEYS = "benchmark", "metric", "view", "basis"
+"""Of a leaderboard."""
+
+
 def check_best(rows, found, months, study, views):
+    """Returns the leaderboards with one best: its name, and those that are unknown."""
+    alone = {}
     for row in rows:
         if [row[key] for key in ("benchmark", "metric", "view", "basis", "scope")] in study["settled_by_looks"]:
-            continue  # looks after each block decided it, each at its own level: see `looks` in the results folder
+            # looks after each block decided it, each at its own level: see `looks` in the results folder
+            alone |= leader(row, (row["best"] or "").split(";"), float(row["excluded"]))
+            continue
         board, shift, competing = view_of(row, found, months)
         alpha = float(row["alpha"])
         members = set(study["scopes"][row["scope"]])
@@ -48,11 +56,22 @@ def check_best(rows, found, months, study, views):
         names = [board["names"][place] for place in first]
         yield "best", f"{where} best", row["best"], ";".join(names) or None
         yield "best", f"{where} excluded", row["excluded"], len(places) - len(kept)
+        alone |= leader(row, names, len(places) - len(kept))
         if not board["discrete"] and names:
             yield from check_ties(row, where, board, places, shift, second, first)
         if row["cv_percent"]:
             spread = median(board["variances"][place] for place in places if board["able"][place])
             yield "best", f"{where} cv_percent", row["cv_percent"], 100 * math.sqrt(spread)
+    return alone
+
+
+def leader(row, names, excluded):
+    """The leaderboard of a row of best.csv with its one best, and those of which nothing is known; else empty."""
+    if row["scope"] != "overall" or len(names) != 1 or not names[0] or not excluded:
+        return {}
+    left_out = [said.partition(": ")[0] for said in (row["left_out"] or "").split(";")]
+    unknown = {*filter(None, [*(row["open"] or "").split(";"), *left_out])}
+    return {tuple(row[key] for key in KEYS): (names[0], unknown)}
 
 
 def with_medians(board, places, kept, shift):
@@ -74,9 +93,7 @@ def check_ties(row, where, board, places, shift, second, first):
         yield "best", f"{where} close", row["close"], ";".join(close) or None
 
 
-def check_ranks(rows, best, found, months, levels, views):
-    keys = "benchmark", "metric", "view", "basis"
-    answers = {tuple(row[key] for key in keys): row for row in best if row["scope"] == "overall"}
+def check_ranks(rows, alone, found, months, levels, views):
     by_board = defaultdict(list)
     for row in rows:
         by_board[row["benchmark"], row["metric"], row["view"], row["basis"]].append(row)
@@ -104,7 +121,7 @@ def check_ranks(rows, best, found, months, levels, views):
                 if second is not None:
                     better = min(better, sum(other == name for _, other in still))
                     worse = min(worse, sum(other == name for other, _ in still))
-                first, last = led(name, 1 + better, len(mine) - worse, answers.get((benchmark, metric, view, basis)))
+                first, last = led(name, 1 + better, len(mine) - worse, alone.get((benchmark, metric, view, basis)))
                 yield "ranks", f"{where} {name} first", row["first"], first
                 yield "ranks", f"{where} {name} last", row["last"], last
             if tied is not None and place in places:
@@ -114,13 +131,10 @@ def check_ranks(rows, best, found, months, levels, views):
 
 def led(name, first, last, answer):
     """Ranks where the leaderboard has one best, which is an answer of its own."""
-    if answer is None or not answer["best"] or ";" in answer["best"] or answer["by_median"]:
+    if answer is None:
         return first, last
-    if not float(answer["excluded"]):
-        return first, last
-    left_out = [said.partition(": ")[0] for said in (answer["left_out"] or "").split(";")]
-    unknown = {*filter(None, [*(answer["open"] or "").split(";"), *left_out])}
-    if name == answer["best"]:
+    winner, unknown = answer
+    if name == winner:
         return first, min(last, 1 + len(unknown))
     return (first, last) if name in unknown else (max(first, 2), last)
 

@@ -97,8 +97,8 @@ def figures(folder):
         (*key, name): level_of(board, i) for key, board in found.items() for i, name in enumerate(board["names"])
     }
     yield from check_levels(tables["statistics"], cells, levels, found)
-    yield from check_best(tables["best"], found, months, study, views)
-    yield from check_ranks(tables["ranks"], tables["best"], found, months, levels, views)
+    alone = yield from check_best(tables["best"], found, months, study, views)
+    yield from check_ranks(tables["ranks"], alone, found, months, levels, views)
     yield from check_contrasts(tables["contrasts"], found, months, views)
     moved = yield from check_transfers(
         tables["transfers"], tables["network"], measured_bytes(tables["measurements"], tables["metrics"])

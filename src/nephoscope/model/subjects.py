@@ -28,7 +28,7 @@ class DatabaseLoad(StrEnum):
 _WORDS = {
     Subject.DATABASE: "adversity|aerospike|cassandra|cockroach|go-tpc|hammerdb|highest-load|kv|max-warehouses|memcached"
     "|memtier|mongodb|mysql|oltp|pgbench|point-select|postgres(?:ql)?|redis|sqlite|tpc-?[bch]|tproc-[ch]|valkey|ycsb",
-    Subject.STORAGE: "dbench|disk|fileio|fio|iozone",
+    Subject.STORAGE: "act|dbench|disk|fileio|fio|iozone",
     Subject.NETWORK: "iperf3?|multi-stream|netperf|ping|request-response|sockperf|throughput",
     Subject.MEMORY: "mbw|memory|multichase|ramspeed|stream|tinymembench",
 }

@@ -1,5 +1,6 @@
 """A rehearsal: the real controller on machines that do not exist, told from measurements everywhere."""
 
+import math
 import os
 import signal
 import subprocess
@@ -186,7 +187,8 @@ def test_every_benchmark_has_numbers(name: str) -> None:
     found = list(measurements(benchmark, parameters, machine, 1))
     headlines = {metric.name for metric in benchmark.metrics(parameters) if metric.headline}
     assert headlines <= {one.metric for one in found if one.at_s is None}
-    assert all(one.value > 0 for one in found)
+    least = 0.0 if name == "adversity" else math.nextafter(0.0, 1.0)  # a fault may cost nothing
+    assert all(one.value >= least for one in found)
 
 
 KILLS = (20, 45, 70, 100, 140)

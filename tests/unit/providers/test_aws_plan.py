@@ -304,7 +304,7 @@ def test_cores_and_threads_are_always_told_together(asked: dict[str, int], told:
 def test_the_policy_in_the_manual_allows_what_is_asked_and_nothing_else() -> None:
     sources = "".join(
         (ROOT / "src/nephoscope/providers/aws" / name).read_text()
-        for name in ("cloud.py", "plan.py", "network.py", "snapshots.py")
+        for name in ("cloud.py", "plan.py", "network.py", "kept.py")
     )
     asked = set(re.findall(r'(?:Call|Kind)\(\s*"([a-z_]+)"', sources)) - {"get_caller_identity", "get_service_quota"}
     assert granted_on_aws() == {f"ec2:{operation.title().replace('_', '')}" for operation in asked} | {
