@@ -115,7 +115,7 @@ examples: $(EXAMPLES:%=build/examples/%/done)
 # Of contributed studies, the laptop's among them, and of the examples that others measured: nobody measured the rehearsed.
 GALLERY := $(dir $(wildcard docs/gallery/*/entry.toml))
 MEASURED = $(filter-out laptop cloud-report-2022,$(EXAMPLES))
-build/examples/gallery.html: website/gallery.py $(wildcard docs/gallery/*/*) $(MEASURED:%=build/examples/%/done)
+build/examples/gallery.html: website/gallery.py $(wildcard docs/gallery/*/*) $(DONE)/dev $(MEASURED:%=build/examples/%/done)
 	@PYTHONPATH=src:. $(BIN)/python website/gallery.py $@ $(GALLERY) \
 		$(foreach name,$(MEASURED),$(wildcard build/examples/$(name)))
 
