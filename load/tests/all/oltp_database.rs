@@ -164,7 +164,8 @@ fn damage_is_found() {
     let broken = exec(&spec("check", &dsn, insert())).expect(5);
     assert!(broken.message().contains("condition 1") && broken.message().contains("sbtest1: 1001"));
     let broken = exec(&spec("run", &dsn, read_write(json!({})))).expect(5);
-    assert!(broken.message().contains("point_select with id"), "{}", broken.message());
+    // Whichever statement first reads where rows are missing: a range may begin before the gap.
+    assert!(broken.message().contains(" with id "), "{}", broken.message());
     let unknown = exec(&spec("check", &dsn, with(&insert(), json!({"tables": 3})))).expect(5);
     assert!(unknown.message().contains("sbtest3"), "{}", unknown.message());
 }
