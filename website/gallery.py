@@ -247,7 +247,8 @@ _STYLE = (
     "form.gallery{display:flex;flex-wrap:wrap;gap:.8rem;margin:1rem 0}form.gallery select{max-width:16rem}"
     "form.gallery select,form.gallery input{border:1px solid;border-radius:.2rem;padding:.1rem .3rem}"
     "section.gallery .wide{overflow-x:auto}section.gallery code{overflow-wrap:anywhere}"
-    "section.gallery .bar{min-width:6rem}section.gallery .bar span{display:block;height:.7rem;background:#4051b5}"
+    "section.gallery table :is(th,td){min-width:0!important;padding:.5em .6em!important}"
+    "section.gallery .bar{min-width:5rem!important}section.gallery .bar span{display:block;height:.7rem;background:#4051b5}"
 )
 _SCRIPT = """
 const form = document.querySelector("form.gallery"), FIRST = 10;
