@@ -248,7 +248,8 @@ _STYLE = (
     "form.gallery select,form.gallery input{border:1px solid;border-radius:.2rem;padding:.1rem .3rem}"
     "section.gallery .wide{overflow-x:auto}section.gallery code{overflow-wrap:anywhere}"
     "section.gallery table :is(th,td){min-width:0!important;padding:.5em .6em!important}"
-    "section.gallery .bar{min-width:5rem!important}section.gallery .bar span{display:block;height:.7rem;background:#4051b5}"
+    "section.gallery .bar{min-width:5rem!important}"
+    "section.gallery .bar span{display:block;height:.7rem;background:#4051b5}"
 )
 _SCRIPT = """
 const form = document.querySelector("form.gallery"), FIRST = 10;
