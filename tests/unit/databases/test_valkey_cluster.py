@@ -40,8 +40,10 @@ def test_each_master_has_as_many_replicas_and_none_on_a_machine_of_its_zone(mast
 
 
 def with_masters(folder: Path, count: int, story: Story, **wanted: Any) -> None:
-    numbers = range(1, count + 1)
-    machines = tuple(replace(this_machine(folder / f"{n}"), name=f"database-{n}", zone=f"zone-{n}") for n in numbers)
+    machines = tuple(
+        replace(this_machine(folder / f"{n}"), name=f"database-{n}", zone=f"zone-{n}", address=f"127.0.0.{n}")
+        for n in range(1, count + 1)
+    )
     cluster, database = Cluster("tests", machines, machines[0]), ValkeyDatabase(find_valkey)
 
     async def tell() -> None:
@@ -174,6 +176,36 @@ def test_masters_that_do_not_come_together_are_told(monkeypatch: pytest.MonkeyPa
     members = [Member("a", "10.0.0.1", 1, alone), Member("b", "10.0.0.2", 1, alone)]
     with pytest.raises(DatabaseFailed, match=r"the 2 servers did not form a cluster .* 10\.0\.0\.1: knows 1, fail"):
         asyncio.run(valkey_cluster.join(members, 2))
+
+
+class Forgetful:
+    """Servers that forget an introduction: the first one at first, then the one that it met."""
+
+    def __init__(self) -> None:
+        self.known = {1: {1}, 2: {2}}
+        self.met: list[int] = []
+
+    def member(self, number: int) -> Member:
+        async def ask(*words: str) -> str:
+            if words[1] == "NODES":
+                return "".join(
+                    f"id 10.0.0.{one}:6379@16379 {'myself,' * (one == number)}master - 0 0 1 connected 0-1\n"
+                    for one in self.known[number]
+                )
+            if words[1] == "MEET":
+                assert words[3:] == ("6379", "16379")
+                self.met.append(number)
+                if len(self.met) > 1:
+                    self.known[number].add(3 - number)
+            return "cluster_state:ok\r\n"
+
+        return Member(f"database-{number}", f"10.0.0.{number}", 6379, ask)
+
+
+def test_servers_that_forget_an_introduction_are_introduced_again() -> None:
+    servers = Forgetful()
+    asyncio.run(valkey_cluster.wait_until_whole([servers.member(1), servers.member(2)]))
+    assert servers.met == [1, 1, 2]
 
 
 KEYS = [f"key-{number}" for number in range(30)]

@@ -64,12 +64,14 @@ DEFAULT_SETTINGS: Mapping[str, str] = {
 }
 
 
-def settings(bus_port: int, *, failover: bool) -> Mapping[str, str]:
+def settings(address: str, bus_port: int, *, failover: bool) -> Mapping[str, str]:
     """Of each server. Slots without a master must be an error, and never half an answer."""
     return {
         "cluster-enabled": "yes",
         "cluster-config-file": NODES_FILE,
         "cluster-port": str(bus_port),
+        # Else the others take the address from which it happens to connect, which may be another of its machine's.
+        "cluster-announce-ip": address,
         "cluster-require-full-coverage": "yes",
         # Without it, another master would be another cluster than the one measured before.
         "cluster-replica-no-failover": "no" if failover else "yes",
@@ -102,9 +104,6 @@ async def join(members: Sequence[Member], masters: int) -> None:
     """
     for member, (first, last) in zip(members, parts(masters), strict=False):
         await member.ask("CLUSTER", "ADDSLOTSRANGE", str(first), str(last))
-    for member in members[1:]:
-        (itself,) = nodes_of(await member.ask("CLUSTER", "NODES"))
-        await members[0].ask("CLUSTER", "MEET", member.address, str(member.port), itself.bus_port)
     await wait_until_whole(members)
     for number, replica in enumerate(members[masters:]):
         identity = (await members[followed(masters, number)].ask("CLUSTER", "MYID")).strip()
@@ -113,26 +112,45 @@ async def join(members: Sequence[Member], masters: int) -> None:
 
 
 async def wait_until_whole(members: Sequence[Member]) -> None:
-    """Until every one knows every other one and says that all slots are served.
+    """Introduces them until every one knows every other one and says that all slots are served.
 
     Raises:
         DatabaseFailed: they do not come together.
+        ToolFailed: one refuses.
     """
     clock = asyncio.get_running_loop().time
     until = clock() + JOIN_TIMEOUT_S
     while True:
-        states = [await _state(member) for member in members]
-        if all(state == (len(members), "ok") for state in states):
+        known = [nodes_of(await member.ask("CLUSTER", "NODES")) for member in members]
+        states = [_word("cluster_state", await member.ask("CLUSTER", "INFO")) or "no state" for member in members]
+        joined = [sum(node.is_connected and "handshake" not in node.flags for node in each) for each in known]
+        if all(state == "ok" for state in states) and all(count == len(members) for count in joined):
             return
         if clock() > until:
             told = ", ".join(
-                f"{member.address}: knows {known}, {state}"
-                for member, (known, state) in zip(members, states, strict=True)
+                f"{member.address}: knows {count}, {state}"
+                for member, count, state in zip(members, joined, states, strict=True)
             )
             raise DatabaseFailed(
                 f"the {len(members)} servers did not form a cluster within {JOIN_TIMEOUT_S:.0f} s: {told}"
             )
+        await _introduce(members, known)
         await asyncio.sleep(_LOOK_EVERY_S)
+
+
+async def _introduce(members: Sequence[Member], known: Sequence[Sequence[Node]]) -> None:
+    """The first and each other one, whose gossip does the rest; `known` is what each of them says of all.
+
+    A server forgets an introduction that is not answered within `cluster-node-timeout`, and each side may forget it.
+    """
+    ports = [next(node.bus_port for node in each if "myself" in node.flags) for each in known]
+    names = [f"{member.address}:{member.port}" for member in members]
+    listed = [{node.address for node in each} for each in known]
+    for at in range(1, len(members)):
+        asked, met = (0, at) if names[at] not in listed[0] else (at, 0)
+        if names[met] not in listed[asked]:
+            other = members[met]
+            await members[asked].ask("CLUSTER", "MEET", other.address, str(other.port), ports[met])
 
 
 async def links(members: Sequence[Member], masters: int) -> list[str]:
@@ -233,11 +251,3 @@ async def _link(replica: Member, names: Mapping[str, str]) -> str:
         return f"connected to {master}"
     copying = said.get("master_sync_in_progress") == "1"
     return f"copying the data of {master}" if copying else f"not connected to {master}"
-
-
-async def _state(member: Member) -> tuple[int, str]:
-    """How many connected servers it knows, itself included, and what it says of the cluster."""
-    known = nodes_of(await member.ask("CLUSTER", "NODES"))
-    said = dict(line.strip().partition(":")[::2] for line in (await member.ask("CLUSTER", "INFO")).splitlines())
-    joined = [node for node in known if node.is_connected and "handshake" not in node.flags]
-    return len(joined), said.get("cluster_state", "no state")

@@ -319,7 +319,7 @@ class ValkeyDatabase(
         forced = {"port": str(port), "bind": machine.address, "dir": folder, "requirepass": password}
         if len(cluster.database) > 1:
             failover = settings.failover is not None
-            forced |= {**valkey_cluster.settings(bus, failover=failover), "masterauth": password}
+            forced |= {**valkey_cluster.settings(machine.address, bus, failover=failover), "masterauth": password}
             defaults |= valkey_cluster.DEFAULT_SETTINGS
         given = {**defaults, **settings.settings, **forced}
         await write_secret(
