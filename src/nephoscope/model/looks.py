@@ -11,9 +11,10 @@ from nephoscope.model.questions import View
 from nephoscope.model.records import PlannedTrial
 from nephoscope.model.written import Scope
 
-RULE = 4
+RULE = 5
 """Of the looks that are taken now: 1 weighed the spread of dropped configurations as any other, and 2 left sets that
-were larger by three or more if the spread was only a little wider than in a study in full."""
+were larger by three or more if the spread was only a little wider than in a study in full; before 5, machines of 30,
+32 and 36 vCPUs were three sizes."""
 QuestionState = Literal["open", "decided", "tie", "out of reach", "undecided"]
 OUTCOMES: Mapping[QuestionState, str] = {
     "decided": "decided",

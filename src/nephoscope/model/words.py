@@ -36,9 +36,9 @@ def provider_name(provider: str) -> str:
 
 
 def scope_name(scope: "Scope") -> str:
-    """'Google Cloud', '8 vCPUs', 'overall'."""
+    """'Google Cloud', '8 vCPUs', '30 to 36 vCPUs', 'overall'."""
     if isinstance(scope.value, int):
-        return counted(scope.value, "vCPU")
+        return f"{scope.value} to {counted(scope.most, 'vCPU')}" if scope.most else counted(scope.value, "vCPU")
     return scope.kind if scope.value is None else provider_name(scope.value)
 
 

@@ -1,6 +1,8 @@
 """Values that files hold as text, such as 'size: 8 vCPUs': each is written and read in one place, its class."""
 
+import re
 from abc import ABC, abstractmethod
+from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Any, Literal, Self
 
@@ -40,7 +42,9 @@ class Written(ABC):
 
 
 _SIZE: Literal["size"] = "size"
-_UNIT = " vCPUs"
+_VCPUS = re.compile(r"(\d+)(?: to (\d+))? vCPUs")
+_ONE_SIZE = 1.25
+"""Sizes up to this many times the smallest of a class are one size: reports compare 30, 32 and 36 vCPUs."""
 
 
 @dataclass(frozen=True)
@@ -50,23 +54,37 @@ class Scope(Written):
     kind: Literal["overall", "cloud", "size"]
     value: str | int | None = None
     """The provider of a cloud, the vCPUs of a size; None: overall."""
+    most: int | None = None
+    """The largest of a size that has several, such as 30, 32 and 36 vCPUs."""
 
     def __str__(self) -> str:
-        """'overall', 'cloud: aws', 'size: 8 vCPUs'."""
-        return self.kind if self.value is None else f"{self.kind}: {self.value}{_UNIT if self.kind == _SIZE else ''}"
+        """'overall', 'cloud: aws', 'size: 8 vCPUs', 'size: 30 to 36 vCPUs'."""
+        if self.kind == _SIZE:
+            return f"{_SIZE}: {self.value}{f' to {self.most}' if self.most else ''} vCPUs"
+        return self.kind if self.value is None else f"{self.kind}: {self.value}"
 
     @classmethod
     def read(cls, stored: str) -> Self:
         """See `Written`."""
         kind, _, value = stored.partition(": ")
-        vcpus, unit, rest = value.partition(_UNIT)
         if stored == "overall":
             return cls("overall")
         if kind == "cloud" and value:
             return cls("cloud", value)
-        if kind == _SIZE and vcpus.isdecimal() and unit and not rest:
-            return cls(_SIZE, int(vcpus))
+        if kind == _SIZE and (found := _VCPUS.fullmatch(value)):
+            return cls(_SIZE, int(found[1]), found[2] and int(found[2]))
         raise ValueError(f"{stored!r} is no scope")
+
+    @classmethod
+    def sizes(cls, vcpus: Iterable[int]) -> dict[int, Self]:
+        """Every number of vCPUs -> its size, from small to large: machines of almost the same size are one."""
+        classes: list[list[int]] = []
+        for count in sorted(set(vcpus)):
+            if classes and count <= _ONE_SIZE * classes[-1][0]:
+                classes[-1].append(count)
+            else:
+                classes.append([count])
+        return {count: cls(_SIZE, many[0], many[-1] if len(many) > 1 else None) for many in classes for count in many}
 
     @property
     def order(self) -> tuple[bool, str, str | int]:

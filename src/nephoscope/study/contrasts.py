@@ -9,7 +9,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from collections.abc import Set as AbstractSet
 from dataclasses import dataclass
 from itertools import combinations, pairwise
-from typing import Any
+from typing import Any, TypeVar
 
 from nephoscope.model.written import OVERALL, Scope
 from nephoscope.study.machine_names import MachineName, machine_name
@@ -30,11 +30,13 @@ def scopes_of(configurations: Mapping[str, Configuration]) -> dict[Scope, tuple[
     """
     everyone = tuple(sorted(configurations))
     by_cloud = _groups({name: _cloud(one) for name, one in configurations.items()})
-    by_size = _groups({name: vcpus_of(one) for name, one in configurations.items()})
+    vcpus = {name: many for name, one in configurations.items() if (many := vcpus_of(one)) is not None}
+    sizes = Scope.sizes(vcpus.values())
+    by_size = _groups({name: sizes[many] for name, many in vcpus.items()})
     scopes = {
         OVERALL: everyone,
-        **{Scope("cloud", cloud): by_cloud[cloud] for cloud in sorted(by_cloud, key=str)},
-        **{Scope("size", size): by_size[size] for size in sorted(by_size, key=int)},
+        **{Scope("cloud", cloud): by_cloud[cloud] for cloud in sorted(by_cloud)},
+        **{size: by_size[size] for size in sizes.values()},
     }
     first = {members: scope for scope, members in reversed(scopes.items()) if len(members) > 1}
     return {scope: members for scope, members in scopes.items() if first.get(members) == scope}
@@ -47,6 +49,8 @@ def vcpus_of(configuration: Configuration) -> int | None:
         return machine.cpus
     if machine.emulated is not None:
         return machine.emulated.vcpus
+    if machine.cores is not None or machine.threads_per_core is not None:
+        return machine.cores * machine.threads_per_core if machine.cores and machine.threads_per_core else None
     return machine_name(configuration.provider, machine.type).vcpus if machine.type else None
 
 
@@ -54,8 +58,11 @@ def _cloud(configuration: Configuration) -> str | None:
     return configuration.provider if configuration.provider in CLOUDS else None
 
 
-def _groups(keys: Mapping[str, str | int | None]) -> dict[str | int, tuple[str, ...]]:
-    groups: dict[str | int, list[str]] = {}
+Key = TypeVar("Key")
+
+
+def _groups(keys: Mapping[str, Key | None]) -> dict[Key, tuple[str, ...]]:
+    groups: dict[Key, list[str]] = {}
     for name, key in sorted(keys.items()):
         if key is not None:
             groups.setdefault(key, []).append(name)

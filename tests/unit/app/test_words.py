@@ -18,6 +18,7 @@ def test_a_noun_agrees_with_its_number() -> None:
     assert (counted(1, "row"), counted(3102, "row")) == ("1 row", "3,102 rows")
     assert [counted(many, "reply", "replies") for many in (1, 2)] == ["1 reply", "2 replies"]
     assert [scope_name(Scope("size", many)) for many in (1, 8)] == ["1 vCPU", "8 vCPUs"]
+    assert scope_name(Scope("size", 30, 36)) == "30 to 36 vCPUs"
 
 
 def test_the_choices_of_basis_are_those_of_the_price_book() -> None:

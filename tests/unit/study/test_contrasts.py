@@ -6,7 +6,7 @@ from hypothesis import strategies as st
 
 from nephoscope.model.errors import StudyError
 from nephoscope.model.written import OVERALL, Scope
-from nephoscope.study.contrasts import Question, contrasts_of, scopes_of
+from nephoscope.study.contrasts import Question, contrasts_of, scopes_of, vcpus_of
 from nephoscope.study.load import load_study
 from nephoscope.study.machine_names import MachineName, machine_name
 from nephoscope.study.model import Configuration, Database, DeclaredContrast, Machine, Volume
@@ -129,8 +129,21 @@ def test_scopes_are_overall_clouds_and_sizes() -> None:
     assert scopes_of({many[0].name: many[0]}) == {}
 
 
+def test_sizes_that_differ_little_compete_and_cpu_options_count() -> None:
+    large = [machine("m5.8xlarge"), machine("c5.9xlarge"), machine("c2-standard-30", provider="gcp")]
+    found = scopes_of({one.name: one for one in [*large, machine("m5.2xlarge"), machine("r5.2xlarge")]})
+    assert [str(one) for one in found if one.kind == "size"] == ["size: 8 vCPUs", "size: 30 to 36 vCPUs"]
+    assert found[Scope("size", 30, 36)] == tuple(sorted(one.name for one in large))
+    fewer = {"type": "i3en.6xlarge", "cores": 8, "threads_per_core": 2}
+    asked_of = [Machine.model_validate(one) for one in (fewer, {"type": "i3en.6xlarge", "cores": 8})]
+    found_of = [vcpus_of(large[0].model_copy(update={"database_machine": one})) for one in asked_of]
+    assert found_of == [16, None], "how many threads a core has, a type's name does not say"
+
+
 CLOUDS = st.builds(Scope, st.just("cloud"), st.text(min_size=1))
-SIZES = st.builds(Scope, st.just("size"), st.integers(1))
+SIZES = st.integers(1).flatmap(
+    lambda least: st.builds(Scope, st.just("size"), st.just(least), st.none() | st.integers(least + 1))
+)
 
 
 @given(st.one_of(st.just(OVERALL), CLOUDS, SIZES))
@@ -138,7 +151,7 @@ def test_a_stored_scope_is_read_as_it_was_written(scope: Scope) -> None:
     assert Scope.read(str(scope)) == scope
 
 
-@pytest.mark.parametrize("text", ["", "cloud: ", "size: many vCPUs", "size: 8", "region: eu"])
+@pytest.mark.parametrize("text", ["", "cloud: ", "size: many vCPUs", "size: 8", "size: 8 to vCPUs", "region: eu"])
 def test_a_text_that_is_no_scope_is_an_error(text: str) -> None:
     with pytest.raises(ValueError, match="is no scope"):
         Scope.read(text)

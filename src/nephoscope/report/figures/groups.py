@@ -3,11 +3,10 @@
 from collections.abc import Sequence
 
 from nephoscope.analysis.lookup import Lookup
-from nephoscope.model.words import counted, provider_name
+from nephoscope.model.words import provider_name, scope_name
+from nephoscope.model.written import Scope
 
 _CLOUDS = frozenset({"aws", "azure", "gcp"})
-_ONE_SIZE = 1.25
-"""Sizes up to this many times the smallest of a group are one size: reports compare 30, 32 and 36 vCPUs."""
 
 OVERALL = "Overall"
 MAX_OVERALL, MAX_OF_CLOUD = 15, 48
@@ -34,20 +33,13 @@ def everywhere(lookup: Lookup) -> Groups:
 
 def sizes(lookup: Lookup) -> Groups:
     """Configurations by size, '8 vCPUs' or '30 to 36 vCPUs'; empty if all machines have one size."""
-    known = lookup.described
-    counts = sorted({row.vcpus for row in known.values() if row.vcpus})
-    classes: list[list[int]] = []
-    for count in counts:
-        if classes and count <= _ONE_SIZE * classes[-1][0]:
-            classes[-1].append(count)
-        else:
-            classes.append([count])
-    if len(classes) < 2:
-        return {}
-    return {
-        _size(many): [name for name in lookup.configurations if name in known and known[name].vcpus in many]
-        for many in classes
-    }
+    vcpus = {name: row.vcpus for name, row in lookup.described.items() if row.vcpus}
+    titles = {count: scope_name(size) for count, size in Scope.sizes(vcpus.values()).items()}
+    found: Groups = {title: [] for title in titles.values()}
+    for name in lookup.configurations:
+        if name in vcpus:
+            found[titles[vcpus[name]]].append(name)
+    return found if len(found) > 1 else {}
 
 
 def clouds_and_sizes(lookup: Lookup) -> Groups:
@@ -92,7 +84,3 @@ def _with_others(groups: Groups, lookup: Lookup) -> Groups:
     known = {name for names in groups.values() for name in names}
     others = [name for name in lookup.configurations if name not in known]
     return {**groups, "Other machines": others} if groups and others else groups
-
-
-def _size(counts: Sequence[int]) -> str:
-    return counted(counts[0], "vCPU") if len(counts) == 1 else f"{counts[0]} to {counts[-1]} vCPUs"
