@@ -204,9 +204,9 @@ class Lookup:
         """What a unit of the metric costs on that basis; empty without prices, or where less is better."""
         return self.price_boards.get((benchmark, metric, self.basis or ""), [])
 
-    def sold(self, unit: str) -> PricedQuantity:
-        """How much of a metric with this unit a price is quoted for, the same over the whole report."""
-        return priced_quantity(unit, self._least_usd.get(unit, 0.0))
+    def sold(self, metric: Metric) -> PricedQuantity:
+        """How much of a metric a price is quoted for, as much over the whole report of each with its unit."""
+        return priced_quantity(metric.unit, self._least_usd.get(metric.unit, 0.0)).of(metric)
 
     @cached_property
     def _least_usd(self) -> Mapping[str, float]:

@@ -194,7 +194,7 @@ def sentence(lookup: Lookup, row: BenchmarkRow, group: Sequence[Delivery]) -> Dr
             parts.append(f"{named('low', below[0])}" + (", the least" if len(below) > 1 else ""))
         if undecided and (met or below):
             numbers["undecided"] = undecided
-            parts.append("of {undecided:count} it is not decided")
+            parts.append("for {undecided:count} it is not decided")
         if above:
             numbers["above"] = len(above)
             parts.append(f"{{above:count}} exceeded it, most of all {named('high', above[-1])}")

@@ -1,14 +1,16 @@
 """Rows of the tables about dollars."""
 
+import re
 from collections import Counter
 from collections.abc import Sequence
-from dataclasses import dataclass
-from typing import Literal
+from dataclasses import dataclass, replace
+from typing import Literal, Self
 
 from pydantic import Field
 
 from nephoscope.model.frozen import Frozen
 from nephoscope.model.numbers import Between
+from nephoscope.model.records import Metric
 from nephoscope.model.rows import Comparison
 from nephoscope.model.subjects import CLUSTER, Extent, Subject
 from nephoscope.model.units import MIB
@@ -220,6 +222,20 @@ _BASES = {"bit/s": (1e9, "Gbit/s"), "B/s": (float(MIB), "MiB/s")}
 """Units that people name by a multiple."""
 _RATES = ("/s", "/min")
 """Nobody counts single ones of these."""
+_COUNTED = re.compile(r"(?:(?<!\S)(?P<noun>\S+)/(?:min|s)\b)|(?:^(?P<nouns>.+) per (?:minute|second)\b)")
+_TPMC = "tpmC"
+_COUNTED_BY_NAME = re.compile(r"(?:^|\.)(\w+)_per_(?:s|min|minute)(?:_|$)")
+
+
+def counted_by(metric: Metric) -> str:
+    """A rate as it follows a number: ' New-Orders/min', ' tpmC', ' iterations/s'; '/s' where nothing names it."""
+    per = metric.unit.removeprefix("1")
+    if metric.title.endswith(_TPMC):
+        return f" {_TPMC}"
+    if found := _COUNTED.search(metric.title):
+        return f" {found['noun'] or found['nouns']}{per}"
+    named = _COUNTED_BY_NAME.search(metric.name)
+    return f" {named[1].replace('_', ' ')}{per}" if named else per
 
 
 @dataclass(frozen=True)
@@ -236,6 +252,10 @@ class PricedQuantity:
     def text(self) -> str:
         """For headings and sentences."""
         return f"{self.count:,}{self.suffix}" if self.needs_count else self.suffix.strip()
+
+    def of(self, metric: Metric) -> Self:
+        """The same, saying what a rate counts."""
+        return replace(self, suffix=counted_by(metric)) if self.suffix in _RATES else self
 
     def price(self, row: PricePerformance) -> Between:
         """What it costs a month, with its interval."""

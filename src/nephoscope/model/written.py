@@ -72,7 +72,7 @@ class Scope(Written):
         if kind == "cloud" and value:
             return cls("cloud", value)
         if kind == _SIZE and (found := _VCPUS.fullmatch(value)):
-            return cls(_SIZE, int(found[1]), found[2] and int(found[2]))
+            return cls(_SIZE, int(found[1]), int(found[2]) if found[2] else None)
         raise ValueError(f"{stored!r} is no scope")
 
     @classmethod

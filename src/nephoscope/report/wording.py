@@ -6,7 +6,7 @@ from typing import Literal
 
 from nephoscope.insights.names import metric_title, type_name
 from nephoscope.model.numbers import SECONDS, TIMES, Between, Scale, coverage, dashed, ratio_form, significant
-from nephoscope.model.price_rows import CostRow, PricedQuantity
+from nephoscope.model.price_rows import CostRow
 from nephoscope.model.quantities import LowerBound
 from nephoscope.model.questions import View
 from nephoscope.model.records import Direction, Metric
@@ -19,8 +19,6 @@ Line = Literal["interval", "range", "none"]
 """What is drawn around a level: an interval of 95 % or more, the range of too few values for one, nothing."""
 _UNITS_IN_WORDS = {"": "no unit", "1/s": "per second", "1/min": "per minute"}
 _PERCENTILE = re.compile(r"(?:^|(?<=[^A-Za-z0-9]))p(\d{2,3}(?:[._]\d+)?)(?=$|[^A-Za-z0-9])", re.IGNORECASE)
-_COUNTED_RATES = frozenset({"/s", "/min"})
-_COUNTED = re.compile(r"(?:(?<!\S)(?P<noun>\S+)/(?:min|s)\b)|(?:^(?P<nouns>.+) per (?:minute|second)\b)")
 _SEPARATORS = re.compile(r"[\s,:;._-]+")
 
 
@@ -66,14 +64,6 @@ def title_with_unit(metric: Metric, scale: Scale) -> str:
     """For captions and columns: 'CoreMark, one thread, per second', but 'Point selects per second'."""
     title, unit = metric_title(metric), unit_text(scale)
     return title if unit in title else f"{title}, {unit}"
-
-
-def sold_text(metric: Metric, sold: PricedQuantity) -> str:
-    """'1,000 New-Orders/min' of a rate whose title says what it counts, else '1,000/min'."""
-    found = _COUNTED.search(metric.title) if sold.suffix in _COUNTED_RATES else None
-    if found is None:
-        return sold.text
-    return f"{sold.count:,} {found['noun'] or found['nouns']}{sold.suffix}"
 
 
 _BASES = {

@@ -16,7 +16,7 @@ from nephoscope.model.events import Event
 from nephoscope.model.price_rows import CostLineRow, CostRow, priced_quantity
 from nephoscope.model.publication import Publication
 from nephoscope.model.questions import BestRow, Headline, RankIntervals
-from nephoscope.model.records import Omission, SourceRecord
+from nephoscope.model.records import Metric, Omission, SourceRecord
 from nephoscope.model.rows import Comparison, ComparisonVerdict, Statistic, TrialRow
 from nephoscope.model.sentence import Sentence
 from nephoscope.report.main.boards import main_board
@@ -26,7 +26,6 @@ from nephoscope.report.main.verdict import MAX_CARDS, Card, Verdict, repair, ver
 from nephoscope.report.page import render_pages
 from nephoscope.report.parts import Book, Page
 from nephoscope.report.sections.opening import key_facts
-from nephoscope.report.wording import sold_text
 from tests.support.some_tables import with_tables
 from tests.unit.analysis.study_builder import inputs, rows
 from tests.unit.report import priced_example
@@ -418,9 +417,9 @@ def test_warehouses_in_use_are_told_beside_those_that_were_loaded() -> None:
         return measured(Lookup(study.model_copy(update={"benchmarks": loads})))
 
     per_cpu = [{"active_warehouses_per_cpu": count} for count in (50, 75, 150)]
-    assert "TPC-C with 50 to 150 per vCPU of 10,000 warehouses (" in said(*per_cpu)
+    assert "TPC-C with 50 to 150 warehouses per vCPU, of 10,000 loaded (" in said(*per_cpu)
     of_both = said({"active_warehouses": 1200}, *per_cpu)
-    assert "TPC-C with 1,200 or 50 to 150 per vCPU of 10,000 warehouses (" in of_both
+    assert "TPC-C with 1,200 warehouses or 50 to 150 per vCPU, of 10,000 loaded (" in of_both
     assert "TPC-C with 10,000 warehouses (" in said({}, *per_cpu), "one of them may use all"
 
 
@@ -438,13 +437,15 @@ def test_several_databases_are_all_named() -> None:
 
 
 def test_what_a_price_buys_is_named_where_the_title_names_it() -> None:
-    title, per_minute = "TPC-C New-Orders per minute, no wait times", priced_quantity("1/min", 0.05)
-    metric = example.laptop().benchmarks[0].metrics[0].model_copy(update={"unit": "1/min", "title": title})
-    assert sold_text(metric, per_minute) == "1,000 TPC-C New-Orders/min"
-    selects = metric.model_copy(update={"unit": "1/s", "title": "point selects per second"})
-    assert sold_text(selects, priced_quantity("1/s", 0.05)) == "1,000 point selects/s"
-    plain = metric.model_copy(update={"unit": "1/s", "title": "CoreMark, one thread"})
-    assert sold_text(plain, priced_quantity("1/s", 0.05)) == "1,000/s"
+    def sold(unit: str, title: str, name: str = "rate") -> str:
+        return priced_quantity(unit, 0.05).of(Metric.higher(name, unit, title)).text
+
+    assert sold("1/min", "TPC-C New-Orders per minute, no wait times") == "1,000 TPC-C New-Orders/min"
+    assert sold("1/min", "maximum TPC-C tpmC") == "1,000 tpmC"
+    assert sold("1/s", "point selects per second") == "1,000 point selects/s"
+    assert sold("1/s", "CoreMark on one thread", "single.iterations_per_s") == "1,000 iterations/s"
+    assert sold("1/s", "highest sustainable load") == "1,000/s"
+    assert sold("IO/s", "random reads: I/O rate") == "1,000 IO/s"
 
 
 def test_the_evidence_says_which_configuration_a_short_name_means() -> None:

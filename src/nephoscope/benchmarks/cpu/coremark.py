@@ -113,7 +113,7 @@ class CoreMark(StagedCpuBenchmark):
         rate = Metric.higher(
             _rate_metric(stage.kind),
             "1/s",
-            f"CoreMark, {'one thread' if stage.kind == 'single' else 'all CPUs'}",
+            f"CoreMark on {'one thread' if stage.kind == 'single' else 'all CPUs'}",
             "iterations of all contexts / running time measured by CoreMark; mean of the runs",
             headline=True,
             per_cpu=stage.kind == "multi",

@@ -67,7 +67,7 @@ class CpuKernel(StagedCpuBenchmark):
             Metric.higher(
                 _metric(stage.kind),
                 "1/s",
-                f"CoreMark-like kernel, {'one thread' if stage.kind == 'single' else 'all CPUs'}",
+                f"CoreMark-like kernel on {'one thread' if stage.kind == 'single' else 'all CPUs'}",
                 "iterations of all threads / time from their common start until the last one ends",
                 headline=True,
                 per_cpu=stage.kind == "multi",

@@ -30,7 +30,7 @@ def dollars(book: Book, results: Results) -> Figure | None:
     panels = {groups.OVERALL: order} | groups.only(groups.clouds_and_sizes(book.lookup), order, least=2)
     each = "A sign for each number of warehouses" if len(rows) > len(by_name) * len(bases) else "Signs"
     shown = groups.ranked(panels)
-    sold = book.lookup.sold(metric.unit)
+    sold = book.lookup.sold(metric)
     kinds = row_charts.kinds(book.lookup.bases)
     series = {basis_text(basis): sign for basis, sign in kinds.items() if basis in bases}
     kept = {name for names in shown.values() for name in names}

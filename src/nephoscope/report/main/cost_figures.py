@@ -33,7 +33,7 @@ def per_unit(book: Book, board: Board, palette: Palette) -> Figure | None:
     if len(every) < FEWEST_BARS:
         return None
     found = every[:TOP_OF_CHAPTER]
-    sold = book.lookup.sold(board.metric.unit)
+    sold = book.lookup.sold(board.metric)
     statistics = book.lookup.statistics[(*board.key, False)]
     priced = {row.configuration for row in every}
     unpriced = [palette.called[name] for name in statistics if name not in priced]
@@ -137,7 +137,7 @@ def whole(book: Book, board: Board, palette: Palette) -> Figure | None:
         return None
     every = sorted(known, key=lambda row: (row.usd_per_unit_with_transfer or 0.0, row.configuration))
     found = every[:TOP_OF_CHAPTER]
-    sold = book.lookup.sold(board.metric.unit)
+    sold = book.lookup.sold(board.metric)
     names = [palette.called[row.configuration] for row in found]
     rows = [part for row in found for part in _parts_of_unit(book, board, row, palette.called[row.configuration])]
     cut = f"The cheapest {TOP_OF_CHAPTER} of {len(every)}; " if len(every) > TOP_OF_CHAPTER else ""
@@ -154,7 +154,7 @@ def whole(book: Book, board: Board, palette: Palette) -> Figure | None:
 
 
 def _parts_of_unit(book: Book, board: Board, row: PricePerformance, name: str) -> list[dict[str, Any]]:
-    sold, cost = book.lookup.sold(board.metric.unit), book.lookup.cost_of(row.configuration, row.basis)
+    sold, cost = book.lookup.sold(board.metric), book.lookup.cost_of(row.configuration, row.basis)
     storage = cost.storage_share_of(board.row.extent) if cost else 0.0
     ends = [row.usd_per_unit * (1 - storage), row.usd_per_unit, row.usd_per_unit_with_transfer or row.usd_per_unit]
     lows = [0.0, *ends[:-1]]

@@ -126,7 +126,7 @@ def _connections(databases: Collection[Mapping[str, Any]], loads: Sequence[Bench
 
 
 def _used(loads: Iterable[BenchmarkRow], loaded: int | None) -> str:
-    """'1,200 or 50 to 150 per vCPU of ' so many loaded warehouses; empty where a benchmark may use all of them."""
+    """'1,200 warehouses or 50 to 150 per vCPU', of so many loaded; empty where a benchmark may use all of them."""
     alike = [row.parameters for row in loads if loaded and row.parameters.get("warehouses") == loaded]
     fixed, per_cpu = (
         sorted({one[name] for one in alike if one.get(name)})
@@ -134,8 +134,10 @@ def _used(loads: Iterable[BenchmarkRow], loaded: int | None) -> str:
     )
     if not all(one.get("active_warehouses") or one.get("active_warehouses_per_cpu") for one in alike):
         return ""
-    parts = [*([_span(fixed)] if fixed else []), *([f"{_span(per_cpu)} per vCPU"] if per_cpu else [])]
-    return f"{' or '.join(parts)} of " if parts else ""
+    noun = " warehouses"
+    parts = [f"{_span(fixed)}{noun}"] if fixed else []
+    parts += [f"{_span(per_cpu)}{'' if fixed else noun} per vCPU"] if per_cpu else []
+    return " or ".join(parts)
 
 
 def _span(counts: Sequence[int]) -> str:
@@ -151,7 +153,8 @@ def _data(row: BenchmarkRow, used: str) -> str:
     if row.subject is not Subject.DATABASE:
         return ""
     if warehouses := given.get("warehouses"):
-        return f"TPC-C with {used}{counted(warehouses, 'warehouse')} ({_rows_of(warehouses)}){_how_long(row)}"
+        loaded = f"{used}, of {warehouses:,} loaded" if used else counted(warehouses, "warehouse")
+        return f"TPC-C with {loaded} ({_rows_of(warehouses)}){_how_long(row)}"
     if rows := given.get("rows"):
         tables = given.get("tables")
         many = f"{counted(tables, 'table')} of {counted(rows, 'row')}" if tables else counted(rows, "row")

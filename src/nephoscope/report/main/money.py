@@ -28,7 +28,6 @@ from nephoscope.report.wording import (
     direction_text,
     lines_text,
     paid_for,
-    sold_text,
     statistic_row,
     unit_text,
 )
@@ -64,7 +63,7 @@ def _scatter(book: Book, board: Board, priced: Sequence[PricePerformance], palet
     scale = lookup.scale(board.row.benchmark, metric)
     processors = {row.configuration: processor_of(lookup, row.configuration) for row in priced}
     statistics = {one.configuration: one for one in lookup.statistics_of(board.row.benchmark, metric.name)}
-    sold = lookup.sold(metric.unit)
+    sold = lookup.sold(metric)
     types = {
         row.configuration: type_name(row.configuration, row.machine_type)
         for row in lookup[ConfigurationRow]
@@ -296,10 +295,10 @@ def cost_lines(book: Book, benchmark: str, metric: Metric, winners: Sequence[str
     if book.lookup.basis is None:
         return ()
     rows = {row.configuration: row for row in book.lookup.prices_of(benchmark, metric.name)}
-    sold = book.lookup.sold(metric.unit) if rows else None
+    sold = book.lookup.sold(metric) if rows else None
     lines = []
     if len(winners) == 1:
-        lines.append(_winner(book.lookup, benchmark, metric, winners[0], rows.get(winners[0]), sold))
+        lines.append(_winner(book.lookup, benchmark, winners[0], rows.get(winners[0]), sold))
         lines.append(_nearly_as_good(book.lookup, benchmark, metric, winners[0]))
     least = cheapest(book.lookup, benchmark, metric)
     if least is not None and least.is_decided:
@@ -315,17 +314,12 @@ def _month_usd(lookup: Lookup, benchmark: str, name: str) -> float | None:
 
 
 def _winner(
-    lookup: Lookup,
-    benchmark: str,
-    metric: Metric,
-    name: str,
-    row: PricePerformance | None,
-    sold: PricedQuantity | None,
+    lookup: Lookup, benchmark: str, name: str, row: PricePerformance | None, sold: PricedQuantity | None
 ) -> str:
     cost, month = lookup.cost_of(name, lookup.basis), _month_usd(lookup, benchmark, name)
     if cost is None or month is None:
         return "It has no price."
-    per = f", {_per(row, sold, metric)}" if row is not None and sold is not None else ""
+    per = f", {_per(row, sold)}" if row is not None and sold is not None else ""
     if row is not None and sold is not None and (row.usd_per_unit_with_transfer or 0.0) > row.usd_per_unit:
         per += f", {people.money((row.usd_per_unit_with_transfer or 0.0) * sold.size)} with transfer between them"
     what = paid_for(cost, lookup.extents[benchmark])
@@ -394,11 +388,11 @@ def cheapest(lookup: Lookup, benchmark: str, metric: Metric) -> Cheapest | None:
         return None
     by_price = sorted(candidates, key=lambda name: rows[name].usd_per_unit)
     least, names = rows[by_price[0]], names_of(lookup)
-    sold = lookup.sold(metric.unit)
+    sold = lookup.sold(metric)
     return Cheapest(
         names=[names[name] for name in (candidates if decided else by_price)],
         of=len(rows),
-        price=_per(least, sold, metric),
+        price=_per(least, sold),
         basis=least.basis,
         is_decided=decided,
         is_repeated=any(row.n > 1 for row in rows.values()),
@@ -410,5 +404,5 @@ def _is_answered(best: BestRow) -> bool:
     return best.excluded > 0 and answers(len(best.best), best.of - len(best.open))
 
 
-def _per(row: PricePerformance, sold: PricedQuantity, metric: Metric) -> str:
-    return f"{people.money(sold.price(row))} a month per {sold_text(metric, sold)}"
+def _per(row: PricePerformance, sold: PricedQuantity) -> str:
+    return f"{people.money(sold.price(row))} a month per {sold.text}"

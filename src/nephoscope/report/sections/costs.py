@@ -57,7 +57,7 @@ def per_unit(
     found = book.lookup.price_boards.get((benchmark.benchmark, metric.name, basis), [])
     if not found:
         return None
-    sold = book.lookup.sold(metric.unit)
+    sold = book.lookup.sold(metric)
     moved = any(row.usd_per_unit_with_transfer is not None for row in found)
     columns = (
         Column("Configuration"),

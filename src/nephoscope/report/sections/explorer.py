@@ -12,7 +12,7 @@ from typing import Any
 
 from nephoscope.analysis.lookup import Lookup, headlines, unique
 from nephoscope.insights.names import metric_title, names_of
-from nephoscope.model.price_rows import CostLineRow, CostRow
+from nephoscope.model.price_rows import CostLineRow, CostRow, counted_by
 from nephoscope.model.questions import BestRow, RankIntervals
 from nephoscope.model.records import Direction, Metric
 from nephoscope.model.rows import BenchmarkRow, ConfigurationRow, MachineRow, RankRow, Statistic
@@ -67,6 +67,7 @@ def _board(book: Book, row: BenchmarkRow, metric: Metric) -> dict[str, Any] | No
         "title": metric_title(metric),
         "stored_unit": metric.unit,
         "unit": scale.unit,
+        "counted": counted_by(metric),
         "divisor": scale.divisor,
         "per_cpu": {"unit": of_cpu.unit, "divisor": of_cpu.divisor},
         "higher": metric.direction is Direction.HIGHER,

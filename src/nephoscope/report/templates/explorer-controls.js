@@ -12,7 +12,7 @@ explorer.start = async () => {
   const { element, DASH, written, dollars, heading, counted, unitText } = explorer.numbers;
   const find = (name) => document.getElementById(`explore-${name}`);
   for (const { label, key } of model.LABELS)
-    find("view").closest("label").before(element("label", {}, `${label[0].toUpperCase()}${label.slice(1)} `, element("select", { id: `explore-${key}` })));
+    find("view").closest("label").before(element("label", {}, `${label[0].toUpperCase()}${label.slice(1).replaceAll("-", " ")} `, element("select", { id: `explore-${key}` })));
   const FILTERS = { search: "", ...Object.fromEntries(model.CHOICES.map((key) => [key, ""])), vcpus: "", gib: 0, month: 0, least: 0 };
   const start = {
     board: data.boards[0].name, view: data.view, scale: "absolute", basis: data.bases[0] ?? "", discount: 0,

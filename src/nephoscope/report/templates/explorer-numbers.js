@@ -22,12 +22,12 @@ explorer.numbers = (() => {
   const quantityOf = (values, board) =>
     [1, 1e3, 1e6].find((many) => many >= (isRate(board) ? 1e3 : 1) && many * Math.min(...values) >= 0.1) ?? 1e9;
   const lowered = (title) => (/^.[a-z ]/.test(title) ? title[0].toLowerCase() + title.slice(1) : title);
-  // "1,000 point selects per second" where the unit alone would be "1,000/s".
-  const perText = (quantity, { unit, title }) => {
+  // "1,000 point selects/s" where the unit alone would be "1,000/s".
+  const perText = (quantity, { unit, title, counted }) => {
     const number = quantity.toLocaleString("en");
-    if (unit && !unit.startsWith("1/")) return quantity === 1 ? unit : `${number} ${unit}`;
-    if (!unit || title.includes(unitText(unit))) return `${number} ${lowered(title.split(",")[0])}`;
-    return `${number}${unit.slice(1)}`;
+    if (!unit) return `${number} ${lowered(title.split(",")[0])}`;
+    if (unit.startsWith("1/")) return `${number}${counted}`;
+    return quantity === 1 ? unit : `${number} ${unit}`;
   };
 
   // The texts of stored levels are the report's, so that they are written everywhere the same.
