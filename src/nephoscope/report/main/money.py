@@ -111,7 +111,7 @@ def _scatter(book: Book, board: Board, priced: Sequence[PricePerformance], palet
 def _front(rows: Sequence[Mapping[str, Any]], worth: str) -> Table:
     """What the numbers in the chart stand for."""
     columns = (
-        Column("No.", numeric=True),
+        Column("#", numeric=True),
         Column("On the Pareto front"),
         Column("$ a month", numeric=True),
         Column(worth[:1].upper() + worth[1:], numeric=True),
