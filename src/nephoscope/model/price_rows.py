@@ -13,7 +13,7 @@ from nephoscope.model.numbers import Between
 from nephoscope.model.records import Metric
 from nephoscope.model.rows import Comparison
 from nephoscope.model.subjects import CLUSTER, Extent, Subject
-from nephoscope.model.units import MIB
+from nephoscope.model.units import GIB, MIB
 
 ON_DEMAND = "on-demand"
 STATED = "stated"
@@ -218,8 +218,8 @@ class PriceComparison(Comparison):
 MIN_USD = 0.1
 """A readable price is at least this much."""
 COUNTS = (1, 1_000, 1_000_000, 1_000_000_000)
-_BASES = {"bit/s": (1e9, "Gbit/s"), "B/s": (float(MIB), "MiB/s")}
-"""Units that people name by a multiple."""
+_NAMED = {"bit/s": {"Gbit/s": 1e9}, "B/s": {"MiB/s": float(MIB), "GiB/s": float(GIB)}}
+"""Units that people name by multiples, the smallest first."""
 _RATES = ("/s", "/min")
 """Nobody counts single ones of these."""
 _COUNTED = re.compile(r"(?:(?<!\S)(?P<noun>\S+)/(?:min|s)\b)|(?:^(?P<nouns>.+) per (?:minute|second)\b)")
@@ -272,7 +272,10 @@ def priced_quantity(unit: str, cheapest_usd_per_unit: float) -> PricedQuantity:
 
     Call it with the cheapest of all offers in a unit, so that a report has one quantity for each unit.
     """
-    base, label = _BASES.get(unit, (1.0, unit))
+    named = _NAMED.get(unit, {unit: 1.0})
+    label, base = next(
+        (one for one in named.items() if one[1] * cheapest_usd_per_unit >= MIN_USD), [*named.items()][-1]
+    )
     least = COUNTS[1] if base == 1 and label.endswith(_RATES) else COUNTS[0]
     fits = (count for count in COUNTS if count >= least and count * base * cheapest_usd_per_unit >= MIN_USD)
     count = next(fits, COUNTS[-1])

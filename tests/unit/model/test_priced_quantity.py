@@ -18,6 +18,8 @@ from nephoscope.model.price_rows import COUNTS, MIN_USD, priced_quantity
         ("bit/s", 280e-9, "Gbit/s"),
         ("bit/s", 1e-11, "1,000 Gbit/s"),
         ("B/s", 0.2 / 2**20, "MiB/s"),
+        ("B/s", 0.05 / 2**20, "GiB/s"),
+        ("B/s", 0.05 / 2**30, "1,000 GiB/s"),
         ("1", 0.05, "1,000"),
     ],
 )

@@ -234,6 +234,8 @@ def _memory(machine: SimulatedMachine, name: str) -> float | None:
     kind, _, size = quantity.partition("_in_")
     if head == "cache":
         return _CACHES_BYTES.get(quantity)
+    if head == "core-to-core":
+        return _way_between(machine, quantity)
     beyond = (
         sum(int(size.partition("_")[0]) > cache for cache in _CACHES_BYTES.values()) if size else len(_CACHES_BYTES)
     )
@@ -243,6 +245,18 @@ def _memory(machine: SimulatedMachine, name: str) -> float | None:
         each = (9e10, 6e10, 2.5e10, 1.1e10)[beyond] * machine.speed
         return each * (machine.vcpus ** (0.8 if beyond == len(_CACHES_BYTES) else 1.0) if head == "read-multi" else 1.0)
     return None
+
+
+def _way_between(machine: SimulatedMachine, quantity: str) -> float | None:
+    """Two CPUs share a core, four share a cache."""
+    near_s, middle_s, far_s = (one / machine.speed for one in (1e-8, 3e-8, 1.1e-7))
+    kind, *cpus = quantity.split("_")
+    if kind != "pair":
+        return {"shortest": near_s, "median": far_s, "longest": far_s}[kind]
+    here, there = (int(cpu) - 1 for cpu in cpus)
+    if there >= machine.vcpus:
+        return None
+    return near_s if here // 2 == there // 2 else middle_s if here // 4 == there // 4 else far_s
 
 
 def _storage(machine: SimulatedMachine, metric: Metric) -> float | None:

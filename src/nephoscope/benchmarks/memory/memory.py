@@ -6,6 +6,7 @@ before it is written is not counted. Loads follow a random cycle through all lin
 """
 
 from collections.abc import Iterator, Sequence
+from itertools import combinations
 from statistics import median
 from typing import Annotated, Literal
 
@@ -173,7 +174,7 @@ class Memory(Benchmark):
     def metrics(self, parameters: MemoryParameters) -> tuple[Metric, ...]:
         """In memory, then over working sets."""
         del parameters
-        return (*_IN_MEMORY, *_OVER_SIZES, *_BETWEEN_NODES, *_CORES, *_CACHES)
+        return (*_IN_MEMORY, *_OVER_SIZES, *_BETWEEN_NODES, *_CORES, *_PAIRS, *_CACHES)
 
     @override
     def expected_duration_s(self, parameters: MemoryParameters) -> float:
@@ -217,10 +218,10 @@ def _values(machine: Machine, points: Sequence[Point]) -> Iterator[tuple[str, fl
     """Metric -> value; the largest working set of a kind comes last and is the one in memory, if no cache holds it."""
     cached_bytes = _cached_bytes(machine)
     between: dict[str, list[float]] = {}
-    of_cores: list[float] = []
+    of_cores: dict[tuple[int, int], float] = {}
     for point in points:
         if isinstance(point, CoreToCore):
-            of_cores.append(median(point.samples_s))
+            of_cores[point.cpus[0], point.cpus[1]] = median(point.samples_s)
         elif point.cpu_node is not None:
             which = "own-node" if point.cpu_node == point.memory_node else "other-node"
             bandwidth = isinstance(point, Bandwidth)
@@ -234,8 +235,10 @@ def _values(machine: Machine, points: Sequence[Point]) -> Iterator[tuple[str, fl
             yield from _of_latency(point, cached_bytes)
     yield from ((name, median(values)) for name, values in between.items())
     if of_cores:
-        ends = (min(of_cores), median(of_cores), max(of_cores))
+        ends = (min(of_cores.values()), median(of_cores.values()), max(of_cores.values()))
         yield from ((metric.name, value) for metric, value in zip(_CORES, ends, strict=True))
+        places = {cpu: place for place, cpu in enumerate(sorted({cpu for pair in of_cores for cpu in pair}), start=1)}
+        yield from ((pair_name(places[here], places[there]), value) for (here, there), value in of_cores.items())
     yield from ((f"cache.level_{one.level}_size", float(one.bytes)) for one in machine.caches)
 
 
@@ -315,6 +318,14 @@ def _between_nodes() -> Iterator[Metric]:
         yield _latency(f"{name}.latency", f"load from memory of {words}")
 
 
+_BETWEEN_CPUS = "half of a round trip of one word between two threads, median of the samples of a pair of CPUs"
+
+
+def pair_name(here: int, there: int) -> str:
+    """The metric of two of the CPUs that were measured, counted from 1 in the kernel's order."""
+    return f"core-to-core.pair_{min(here, there)}_{max(here, there)}"
+
+
 _IN_MEMORY = tuple(_in_memory())
 _OVER_SIZES = tuple(_over_sizes())
 _BETWEEN_NODES = tuple(_between_nodes())
@@ -323,9 +334,17 @@ _CORES = tuple(
         f"core-to-core.{name}",
         "s",
         f"way from CPU to CPU, {title}",
-        "half of a round trip of one word between two threads, median of the samples of a pair of CPUs",
+        _BETWEEN_CPUS,
     )
     for name, title in (("shortest", "nearest pair"), ("median", "median pair"), ("longest", "farthest pair"))
+)
+MOST_CORES = 8
+"""CPUs of which every pair is measured; of more, so many that lie apart."""
+_PAIRS = tuple(
+    Metric.lower(
+        pair_name(here, there), "s", f"way between the CPUs {here} and {there} of those measured", _BETWEEN_CPUS
+    )
+    for here, there in combinations(range(1, MOST_CORES + 1), 2)
 )
 _CACHES = tuple(
     Metric.higher(

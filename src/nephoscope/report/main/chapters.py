@@ -26,6 +26,7 @@ from nephoscope.report.figures.storage import storage_shares
 from nephoscope.report.main import chapter_figures, cost_figures, curves, outages
 from nephoscope.report.main.advertised import measured_of_advertised
 from nephoscope.report.main.boards import TOP_OF_CHAPTER, Board, boards_of, in_order, main_board
+from nephoscope.report.main.core_pairs import core_pairs
 from nephoscope.report.main.cost_figures import operation_costs
 from nephoscope.report.main.money import cheapest
 from nephoscope.report.main.palette import Palette, for_machines, palette_of
@@ -166,7 +167,7 @@ def _chapter(
         second,
         partial(_differences, benchmarks=names),
         partial(chapter_figures.winners, board=first, palette=palette),
-        *(partial(curves.response_times, row=row, palette=palette) for row in rows),
+        *(partial(draw, row=row, palette=palette) for row in rows for draw in (core_pairs, curves.response_times)),
     ]
     return Chapter(
         anchor=f"chapter-{key}",

@@ -133,3 +133,16 @@ def test_the_program_itself(tmp_path: Path) -> None:
     assert all(row.value > 0 for row in rows)
     multi, single = (values[f"read-{kind}.bandwidth_in_65536_bytes"] for kind in ("multi", "single"))
     assert multi == single, "on one CPU, one thread is all"
+
+
+def test_each_pair_of_cpus_is_a_metric_by_the_places_of_both() -> None:
+    ways = {(0, 8): 20.0, (0, 16): 90.0, (8, 16): 110.0}
+    points = [{"event": "core-to-core", "cpus": list(cpus), "samples_s": [way * 1e-9]} for cpus, way in ways.items()]
+    others = [line for line in LINES[1:-1] if line["event"] != "core-to-core"]
+    every = [*others, *points]
+    values = parsed(IN_MEMORY[0], *every, {"event": "finished", "points": len(every)})
+    assert {name: values[name] for name in values if "pair" in name} == pytest.approx(
+        {"core-to-core.pair_1_2": 20e-9, "core-to-core.pair_1_3": 90e-9, "core-to-core.pair_2_3": 110e-9}
+    )
+    ends = [values[f"core-to-core.{end}"] for end in ("shortest", "median", "longest")]
+    assert ends == pytest.approx([20e-9, 90e-9, 110e-9])
