@@ -1,15 +1,20 @@
 """What clients see when masters of a Valkey cluster are killed, 12 times in turn; writes bench/FAILOVER.md.
 
-Three masters with a replica each, all on this machine, so that times contain what others do here.
+Three masters with a replica each, all on this machine, so that times contain what others do here. Every write adds a
+key, so that the server's own program counts what is left without knowing what the load generator wrote: the new keys
+must be what was acknowledged, less what the load generator calls lost, and what was in doubt and is there.
 """
 
 import argparse
 import asyncio
+import os
+import re
 import sys
 import tempfile
 from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
+from urllib.parse import urlsplit
 
 from bench.harness.measure import Lost, machine
 from bench.harness.sources import ROOT
@@ -18,6 +23,10 @@ from nephoscope.analysis.faults import FaultRow, faults_of, quantities_of
 from nephoscope.app.wiring import load_program
 from nephoscope.benchmarks.base import Site
 from nephoscope.benchmarks.database.adversity import Adversity, AdversityParameters
+from nephoscope.benchmarks.load import output as load_output
+from nephoscope.benchmarks.load.benchmark import RUN
+from nephoscope.benchmarks.load.contract import LedgerResult
+from nephoscope.databases.base import Endpoint
 from nephoscope.databases.valkey.binaries import find_valkey
 from nephoscope.databases.valkey.database import ValkeyDatabase
 from nephoscope.model.records import Direction, Measurement
@@ -35,11 +44,13 @@ ABOUT = """\
 and clients have their rate again. {rate:,} reads and writes a second in an open pace, half of each. Times are medians
 over the faults, in seconds; the longest outage of any client has the 95 % interval of its median. A client reads and
 writes keys of all masters, so it sees an outage only while no master serves it: what the keys of one master cost is the
-time until the usual rate is back. Writes are those of all faults; a share is the most that the faults may have which
-lose a write."""
+time until the usual rate is back. Writes are those of all faults, and each adds a key: what is lost is counted by the
+load generator, which reads every key that it wrote, and by `DBSIZE` of the masters at the end. A share is the most that
+the faults may have which lose a write, and is given only where none did."""
 COLUMNS = (
     "cluster-node-timeout, ms", "masters killed", "longest outage, s", "nothing completed, s", "to the usual rate, s",
-    "copies complete, s", "acknowledged", "lost", "faults that lose a write", "CPU time lost to others",
+    "copies complete, s", "acknowledged", "sent, not acknowledged", "lost, by the ledger",
+    "lost, by DBSIZE", "faults that lose a write", "CPU time lost to others",
 )  # fmt: skip
 
 
@@ -48,12 +59,12 @@ def parameters(count: int, node_timeout_ms: int) -> AdversityParameters:
     return AdversityParameters(
         fault="kill", repeats=count, ramp_s=2, baseline_s=5, fault_s=DEAD_S + node_timeout_ms / 1000, recovery_s=8,
         rest="until healthy", rate_per_s=RATE_PER_S, outage_limit_s=0.5,
-        parameters={"rows": 10_000, "read_percent": 50},
+        parameters={"rows": 10_000, "read_percent": 50, "writes": "new"},
     )  # fmt: skip
 
 
-async def killed(folder: Path, asked: AdversityParameters, node_timeout_ms: int) -> tuple[Site, str]:
-    """A trial; the server's version."""
+async def killed(folder: Path, asked: AdversityParameters, node_timeout_ms: int) -> tuple[Site, str, int]:
+    """A trial; the server's version; how many keys the load added, as its masters say."""
     settings = DatabaseSettings(
         system="valkey", replicas=1, failover="cluster", settings={"cluster-node-timeout": str(node_timeout_ms)}
     )
@@ -63,12 +74,27 @@ async def killed(folder: Path, asked: AdversityParameters, node_timeout_ms: int)
     )
     site = replace(site, progress=say)
     try:
-        site = replace(site, endpoint=await database.start(cluster, settings, folder / "valkey.log"))
-        site = replace(site, endpoint=await Adversity().prepare(site, asked))
+        endpoint = await database.start(cluster, settings, folder / "valkey.log")
+        endpoint = await Adversity().prepare(replace(site, endpoint=endpoint), asked) or endpoint
+        site = replace(site, endpoint=endpoint)
+        before = await keys_of(endpoint)
         await Adversity().run(site, asked)
-        return site, site.endpoint.version if site.endpoint else ""
+        return site, endpoint.version, await keys_of(endpoint) - before
     finally:
         await database.stop(cluster)
+
+
+async def keys_of(endpoint: Endpoint) -> int:
+    """Of all masters."""
+    asking = await asyncio.create_subprocess_exec(
+        find_valkey().client, "--cluster", "call", urlsplit(endpoint.dsn).netloc, "DBSIZE", "--cluster-only-masters",
+        env={**os.environ, **endpoint.environment}, stdout=asyncio.subprocess.PIPE,
+    )  # fmt: skip
+    said, _ = await asking.communicate()
+    counts = re.findall(rb"^\S+:\d+: (\d+)$", said, re.MULTILINE)
+    if len(counts) != MASTERS:
+        raise SystemExit(f"the masters do not tell how many keys they have: {said!r}")
+    return sum(map(int, counts))
 
 
 def row_of(found: Sequence[Measurement]) -> FaultRow:
@@ -86,7 +112,7 @@ def row_of(found: Sequence[Measurement]) -> FaultRow:
     return row
 
 
-def line(row: FaultRow, acknowledged: float, lost_cpu: float | None, node_timeout_ms: int) -> str:
+def line(row: FaultRow, ledger: LedgerResult, keys_added: int, lost_cpu: float | None, node_timeout_ms: int) -> str:
     """Of the table."""
     most = "" if row.losing_at_most_share is None else f"at most {row.losing_at_most_share:.0%}"
     cells = (
@@ -96,8 +122,10 @@ def line(row: FaultRow, acknowledged: float, lost_cpu: float | None, node_timeou
         _s(row.time_at_zero_s),
         _s(row.time_to_usual_rate_s),
         _s(row.time_to_complete_copies_s),
-        f"{acknowledged:,.0f}",
-        str(row.writes_lost),
+        f"{ledger.acknowledged:,}",
+        str(ledger.in_doubt),
+        str(ledger.lost),
+        str(ledger.acknowledged + ledger.in_doubt_kept - keys_added),
         most,
         "not known" if lost_cpu is None else f"{lost_cpu:.0%}",
     )
@@ -118,11 +146,12 @@ def main() -> int:
     for node_timeout_ms in options.node_timeouts_ms:
         asked, lost_cpu = parameters(options.kills, node_timeout_ms), Lost()
         with tempfile.TemporaryDirectory() as folder:
-            site, version = asyncio.run(killed(Path(folder), asked, node_timeout_ms))
-            found = Adversity().parse(raw_of(site), asked)
-        row = row_of(found)
-        (acknowledged,) = (one.value for one in found if one.metric == "writes_acknowledged")
-        lines.append(line(row, acknowledged, lost_cpu.share(), node_timeout_ms))
+            site, version, keys_added = asyncio.run(killed(Path(folder), asked, node_timeout_ms))
+            raw = raw_of(site)
+        row, ledger = row_of(Adversity().parse(raw, asked)), load_output.read(raw[f"{RUN}.stdout"]).finished.ledger
+        if ledger is None:
+            raise SystemExit("the load generator wrote no ledger: nothing was measured")
+        lines.append(line(row, ledger, keys_added, lost_cpu.share(), node_timeout_ms))
         whole = whole and row.faults == options.kills
         say(lines[-1])
     about = ABOUT.format(masters=MASTERS, dead_s=DEAD_S, rate=RATE_PER_S)
