@@ -115,7 +115,7 @@ def test_a_machine_without_the_programs_is_named_before_anything_is_made(missing
     settings = DatabaseSettings(failover="patroni")
     with pytest.raises(DatabaseFailed, match=said) as failed:
         asyncio.run(patroni.prepared(cluster, settings, {"max_connections": "24"}, Path("server.log")))
-    assert failed.value.hint == "apt-get install patroni etcd-server openssl on that machine"
+    assert failed.value.hint == "apt-get install patroni etcd-server on that machine"
     remote = cluster.database[0].remote
     assert isinstance(remote, FakeRemote)
     assert not [command for command in remote.executed if command.startswith(("rm", "mkdir"))]

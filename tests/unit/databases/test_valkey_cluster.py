@@ -12,8 +12,10 @@ import pytest
 from nephoscope.databases.base import Endpoint
 from nephoscope.databases.valkey import cluster as valkey_cluster
 from nephoscope.databases.valkey.binaries import find_valkey
-from nephoscope.databases.valkey.cluster import SLOTS, Member, followed, parts
+from nephoscope.databases.valkey.cluster import SLOTS, Member, followed, nodes_of, parts
 from nephoscope.databases.valkey.database import ValkeyDatabase
+from nephoscope.machines.loopback import listening
+from nephoscope.machines.remote import Command
 from nephoscope.model.errors import DatabaseFailed
 from nephoscope.providers.base import Cluster
 from nephoscope.study.model import Database as DatabaseSettings
@@ -168,12 +170,56 @@ def test_a_replica_takes_over_and_each_server_gets_back_its_role(tmp_path: Path)
     with_masters(tmp_path, 6, story, replicas=1, failover="cluster", settings={"cluster-node-timeout": "1000"})
 
 
+@needs("redis-server")
+def test_who_does_not_have_the_key_of_the_trial_gets_no_slot(tmp_path: Path) -> None:
+    """A server that says on the bus to have all slots since later than anybody else: it is believed where it is heard.
+
+    It is driven by hand, as anyone does it who reaches the bus: any other user of a machine.
+    """
+
+    async def story(database: ValkeyDatabase, cluster: Cluster, _: Endpoint) -> None:
+        members = database._members(cluster)
+        (itself,) = (one for one in await valkey_cluster._known(members) if "myself" in one.flags)
+        with listening("127.0.0.1") as one, listening("127.0.0.1") as other:
+            port, bus = one.getsockname()[1], other.getsockname()[1]
+        stranger = tmp_path / "stranger"
+        stranger.mkdir()
+        (stranger / "nodes.conf").write_text(
+            f"{'a' * 40} 127.0.0.1:{port}@{bus} myself,master - 0 0 1000 connected 0-{SLOTS - 1}\n"
+            "vars currentEpoch 1000 lastVoteEpoch 0\n"
+        )
+        binaries = find_valkey()
+        options = {"port": port, "cluster-port": bus, "cluster-enabled": "yes", "cluster-node-timeout": 1000}
+        options |= {"bind": "127.0.0.1", "dir": stranger}
+        argv = [binaries.server, *(part for name, value in options.items() for part in (f"--{name}", str(value)))]
+        remote = cluster.load.remote
+        process = await remote.start(argv, log=tmp_path / "stranger.log")
+
+        async def ask(*words: str) -> str:
+            completed = await remote.execute(Command([binaries.client, "-p", str(port), "-e", *words], timeout_s=30))
+            return completed.stdout.decode() if completed.exit_code == 0 else ""
+
+        try:
+            async with asyncio.timeout(60):
+                while "PONG" not in await ask("PING"):  # noqa: ASYNC110 - the server sends no event
+                    await asyncio.sleep(0.1)
+                await ask("CLUSTER", "MEET", "127.0.0.1", str(members[0].port), itself.bus_port)
+                while "handshake" in (met := await ask("CLUSTER", "NODES")):  # noqa: ASYNC110 - see above
+                    await asyncio.sleep(0.1)
+            assert len(nodes_of(met)) == 1, "it was heard"
+        finally:
+            await process.stop(signal=signal.SIGTERM, timeout_s=30)
+        assert len(await valkey_cluster._known(members)) == len(members)
+
+    with_masters(tmp_path, 2, story)
+
+
 def test_masters_that_do_not_come_together_are_told(monkeypatch: pytest.MonkeyPatch) -> None:
     async def alone(*words: str) -> str:
         return "id 10.0.0.1:1@2 myself,master - 0 0 1 connected\n" if words[1] == "NODES" else "cluster_state:fail\r\n"
 
     monkeypatch.setattr(valkey_cluster, "JOIN_TIMEOUT_S", 0)
-    members = [Member("a", "10.0.0.1", 1, alone), Member("b", "10.0.0.2", 1, alone)]
+    members = [Member("a", "10.0.0.1", 1, 3, alone), Member("b", "10.0.0.2", 1, 3, alone)]
     with pytest.raises(DatabaseFailed, match=r"the 2 servers did not form a cluster .* 10\.0\.0\.1: knows 1, fail"):
         asyncio.run(valkey_cluster.join(members, 2))
 
@@ -199,7 +245,7 @@ class Forgetful:
                     self.known[number].add(3 - number)
             return "cluster_state:ok\r\n"
 
-        return Member(f"database-{number}", f"10.0.0.{number}", 6379, ask)
+        return Member(f"database-{number}", f"10.0.0.{number}", 6379, 6380, ask)
 
 
 def test_servers_that_forget_an_introduction_are_introduced_again() -> None:

@@ -14,6 +14,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 
+from nephoscope.databases import identity
 from nephoscope.databases.base import Server
 from nephoscope.databases.postgres.folder import METHOD, USER
 from nephoscope.databases.postgres.remote import PORT, STANDBY, Programs, access, programs_on, standbys_password
@@ -40,16 +41,7 @@ ADDRESS = "SELECT host(inet_server_addr())"
 OF_A_MEMBER = ("listen_addresses", "primary_slot_name", "recovery_target", "synchronous_standby_names")
 """Beginnings of the names of settings that are others once a standby has taken over."""
 
-_LOOK = 'for each in patroni etcd openssl; do command -v "$each" >/dev/null || echo "$each"; done'
-_MAKE_IDENTITY = """
-set -eu
-umask 077
-cd "$1"
-openssl req -x509 -newkey ec -pkeyopt ec_paramgen_curve:P-256 -nodes -days 3650 -subj /CN=nephoscope \
-    -addext "subjectAltName=$2" -keyout key.pem -out cert.pem 2>openssl.log || { cat openssl.log >&2; exit 1; }
-cat cert.pem key.pem
-"""
-"""Of all members at once: a certificate that signs itself and names every address, drawn for each trial."""
+_LOOK = 'for each in patroni etcd; do command -v "$each" >/dev/null || echo "$each"; done'
 _RUN = """
 "$@" &
 started=$!
@@ -115,10 +107,9 @@ async def prepared(cluster: Cluster, settings: DatabaseSettings, parameters: Map
     for machine in cluster.database:
         await execute(machine, "rm", "-rf", _root(machine))
         await execute(machine, "mkdir", "-p", "-m", "700", _root(machine))
-    identity = await _identity(cluster)
+    trusted = identity.drawn(cluster.database)
     for machine, own in zip(cluster.database, programs, strict=True):
-        for name, text in identity.items():
-            await write_secret(machine, f"{_root(machine)}/{name}", text)
+        await identity.give(machine, _root(machine), trusted)
         await write_secret(machine, f"{_root(machine)}/password", group.password)
         await write_secret(machine, f"{_root(machine)}/patroni.yml", json.dumps(configuration(group, machine, own)))
     return group
@@ -194,17 +185,9 @@ async def _programs_on(machine: MachineHandle, version: str | None) -> Programs:
     if missing:
         raise DatabaseFailed(
             f"{' and '.join(missing)} {'are' if len(missing) > 1 else 'is'} not installed on {machine.name}",
-            hint="apt-get install patroni etcd-server openssl on that machine",
+            hint="apt-get install patroni etcd-server on that machine",
         )
     return await programs_on(machine, "", version)
-
-
-async def _identity(cluster: Cluster) -> Mapping[str, str]:
-    """What lets members know each other, by file name: whoever writes to etcd decides what Patroni runs."""
-    first, names = cluster.database[0], ",".join(f"IP:{machine.address}" for machine in cluster.database)
-    made = await execute(first, "sh", "-c", _MAKE_IDENTITY, "identity", _root(first), names)
-    certificate, begin, key = made.partition("-----BEGIN PRIVATE KEY-----")
-    return {"cert.pem": certificate, "key.pem": begin + key}
 
 
 async def _member(group: Group, machine: MachineHandle) -> Background:

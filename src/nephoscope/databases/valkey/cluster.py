@@ -5,6 +5,7 @@ from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
 
+from nephoscope.databases import identity
 from nephoscope.model.errors import DatabaseFailed, ToolFailed, ToolTimedOut
 from nephoscope.model.records import ServerRole
 
@@ -28,6 +29,8 @@ class Member:
     """Of its machine."""
     address: str
     port: int
+    links_port: int
+    """To which its replicas come."""
     ask: Callable[..., Awaitable[str]]
     """Sends it one command, word by word."""
 
@@ -64,9 +67,20 @@ DEFAULT_SETTINGS: Mapping[str, str] = {
 }
 
 
-def settings(address: str, bus_port: int, *, failover: bool) -> Mapping[str, str]:
-    """Of each server. Slots without a master must be an error, and never half an answer."""
+def settings(address: str, bus_port: int, links_port: int, folder: str, *, failover: bool) -> Mapping[str, str]:
+    """Of each server. Slots without a master must be an error, and never half an answer.
+
+    What servers tell each other they believe, so they must know each other: whoever says on the bus to have all slots,
+    gets them, and the password of those who then copy from there. Clients need no certificate.
+    """
+    certificate = f"{folder}/{identity.CERTIFICATE}"
     return {
+        "tls-cluster": "yes",
+        "tls-replication": "yes",  # without it, Redis 7.0 has replicas speak plainly to the port of TLS
+        "tls-port": str(links_port),
+        "tls-cert-file": certificate,
+        "tls-key-file": f"{folder}/{identity.KEY}",
+        "tls-ca-cert-file": certificate,
         "cluster-enabled": "yes",
         "cluster-config-file": NODES_FILE,
         "cluster-port": str(bus_port),
@@ -155,7 +169,7 @@ async def _introduce(members: Sequence[Member], known: Sequence[Sequence[Node]])
 
 async def links(members: Sequence[Member], masters: int) -> list[str]:
     """How each replica stands: 'connected to NAME' if it has its master's data and gets what follows."""
-    names = {f"{master.address}:{master.port}": master.name for master in members[:masters]}
+    names = {f"{master.address}:{master.links_port}": master.name for master in members[:masters]}
     return [await _link(replica, names) for replica in members[masters:]]
 
 

@@ -18,7 +18,7 @@ from urllib.parse import urlsplit
 
 from typing_extensions import override
 
-from nephoscope.databases import upkeep
+from nephoscope.databases import identity, upkeep
 from nephoscope.databases.base import (
     CanRestart,
     Database,
@@ -48,8 +48,8 @@ from nephoscope.study.server_settings import require_settings
 
 PASSWORD_VARIABLE = "REDISCLI_AUTH"  # noqa: S105 - the name of a variable
 DEFAULT_SETTINGS: Mapping[str, str] = {"save": "", "appendonly": "yes", "appendfsync": "everysec"}
-PORT, BUS_PORT = 22_121, 32_121
-"""Port on other machines: below the kernel's ephemeral ports."""
+PORT, LINKS_PORT, BUS_PORT = 22_121, 22_122, 32_121
+"""On other machines: for clients, replicas and messages of the cluster; below the kernel's ephemeral ports."""
 START_TIMEOUT_S = 60.0
 LOADING_TIMEOUT_S = 3600.0
 """For a server that says it is loading its data."""
@@ -59,22 +59,32 @@ _SAVE_TIMEOUT_S = 3600.0
 _LOOK_EVERY_S = 0.05
 _NOT_STORED = ("pass", "auth", "user", "key", "secret", "file", "dir", "tls", "socket", "bind", "announce", "cmdline")
 """Parts of names of settings that may be secret, or are places of the machine."""
+_STORED = ("tls-cluster", "tls-replication")
+"""All the same: servers that encrypt what they tell each other have less time for clients."""
 
 
 @dataclass(frozen=True)
-class _Server:
-    """A server started by nephoscope."""
+class _Prepared:
+    """A server that can be started, now or again."""
 
     machine: MachineHandle
     program: str
-    process: Background
     log: Path
     endpoint: Endpoint
+    links_port: int
+    """To which its replicas come, if it is in a cluster."""
 
     @property
     def folder(self) -> str:
         """On its machine."""
         return _folder(self.machine)
+
+
+@dataclass(frozen=True)
+class _Server(_Prepared):
+    """A server started by nephoscope."""
+
+    process: Background
 
 
 class ValkeyDatabase(
@@ -116,9 +126,10 @@ class ValkeyDatabase(
         each = settings.replicas or 0
         self._replicas[cluster.key] = len(cluster.database) * each // (1 + each)
         password, several = secrets.token_urlsafe(24), len(cluster.database) > 1
+        trusted = identity.drawn(cluster.database) if several else {}
         for machine in cluster.database:
             beside = log.with_name(f"{log.stem}-{machine.name}{log.suffix}") if several else log
-            await self._start_on(cluster, machine, settings, password, beside)
+            await self._start_on(cluster, machine, settings, password, trusted, beside)
         servers = self._running[cluster.key]
         if not several:
             return servers[0].endpoint
@@ -161,7 +172,7 @@ class ValkeyDatabase(
         (place,) = (at for at, one in enumerate(running) if one.machine.name == server.machine.name)
         ended = running.pop(place)
         await _stop(ended)
-        await self._launch(cluster, ended.machine, ended.program, ended.endpoint, ended.log, again=True)
+        await self._launch(cluster, ended, again=True)
         running.insert(place, running.pop())
 
     # HasFailover
@@ -260,7 +271,8 @@ class ValkeyDatabase(
             said = dict(load_json(answer))
         except (ValueError, TypeError) as error:
             raise OutputUnreadable(f"the server's settings cannot be read: {answer[:200]!r}") from error
-        return {name: str(said[name]) for name in sorted(said) if not any(part in name for part in _NOT_STORED)}
+        hidden = {name for name in said if any(part in name for part in _NOT_STORED)}.difference(_STORED)
+        return {name: str(said[name]) for name in sorted(said) if name not in hidden}
 
     @override
     async def identity(self, cluster: Cluster, endpoint: Endpoint) -> dict[str, str]:
@@ -305,7 +317,13 @@ class ValkeyDatabase(
     # how
 
     async def _start_on(
-        self, cluster: Cluster, machine: MachineHandle, settings: DatabaseSettings, password: str, log: Path
+        self,
+        cluster: Cluster,
+        machine: MachineHandle,
+        settings: DatabaseSettings,
+        password: str,
+        trusted: Mapping[str, bytes],
+        log: Path,
     ) -> None:
         """An empty server."""
         require_settings("valkey", settings.settings)
@@ -314,12 +332,16 @@ class ValkeyDatabase(
         left = ("appendonlydir", "dump.rdb", valkey_cluster.NODES_FILE)
         await execute(machine, "rm", "-rf", *(f"{folder}/{name}" for name in left))
         here = isinstance(machine.remote, LocalRemote)
-        port, bus = _free_ports(machine.address) if here else (PORT, BUS_PORT)
+        port, links, bus = _free_ports(machine.address) if here else (PORT, LINKS_PORT, BUS_PORT)
         defaults = {"maxclients": str(settings.connections + 100), **DEFAULT_SETTINGS}
         forced = {"port": str(port), "bind": machine.address, "dir": folder, "requirepass": password}
         if len(cluster.database) > 1:
             failover = settings.failover is not None
-            forced |= {**valkey_cluster.settings(machine.address, bus, failover=failover), "masterauth": password}
+            await identity.give(machine, folder, trusted)
+            forced |= {
+                **valkey_cluster.settings(machine.address, bus, links, folder, failover=failover),
+                "masterauth": password,
+            }
             defaults |= valkey_cluster.DEFAULT_SETTINGS
         given = {**defaults, **settings.settings, **forced}
         await write_secret(
@@ -328,7 +350,7 @@ class ValkeyDatabase(
         endpoint = Endpoint(
             f"redis://{in_url(machine.address)}:{port}", {PASSWORD_VARIABLE: password}, "", binaries.origin
         )
-        await self._launch(cluster, machine, binaries.server, endpoint, log)
+        await self._launch(cluster, _Prepared(machine, binaries.server, log, endpoint, links))
 
     async def _restart(self, cluster: Cluster, server: _Server, part: str) -> None:
         """A server that was stopped, with its part of a data set, a file."""
@@ -338,7 +360,7 @@ class ValkeyDatabase(
         # A server started with append-only files reads only those, and there are none yet.
         (appends,) = (await _words(server, "appendonly")) or ("no",)
         more = ("--appendonly", "no")
-        started = await self._launch(cluster, machine, server.program, server.endpoint, server.log, more, again=True)
+        started = await self._launch(cluster, server, more, again=True)
         if appends == "yes":
             await self._command(cluster, started.endpoint, "CONFIG", "SET", "appendonly", "yes")
             await self._until_rewritten(cluster, started.endpoint)
@@ -346,22 +368,15 @@ class ValkeyDatabase(
     async def _restart_empty(self, cluster: Cluster, server: _Server) -> None:
         """A replica that was stopped; it knows its master from the file of its nodes."""
         await execute(server.machine, "rm", "-rf", f"{server.folder}/appendonlydir", f"{server.folder}/dump.rdb")
-        await self._launch(cluster, server.machine, server.program, server.endpoint, server.log, again=True)
+        await self._launch(cluster, server, again=True)
 
     async def _launch(
-        self,
-        cluster: Cluster,
-        machine: MachineHandle,
-        program: str,
-        endpoint: Endpoint,
-        log: Path,
-        more: Sequence[str] = (),
-        *,
-        again: bool = False,
+        self, cluster: Cluster, prepared: _Prepared, more: Sequence[str] = (), *, again: bool = False
     ) -> _Server:
+        machine, log, endpoint = prepared.machine, prepared.log, prepared.endpoint
         beside = log.with_name(f"{log.stem}-{int(again)}.log")
-        process = await machine.remote.start([program, f"{_folder(machine)}/valkey.conf", *more], log=beside)
-        server = _Server(machine, program, process, log, endpoint)
+        process = await machine.remote.start([prepared.program, f"{prepared.folder}/valkey.conf", *more], log=beside)
+        server = _Server(machine, prepared.program, log, endpoint, prepared.links_port, process)
         self._running[cluster.key].append(server)
         found = replace(server, endpoint=replace(endpoint, version=await self._wait_until_up(cluster, server)))
         self._running[cluster.key][-1] = found
@@ -416,7 +431,9 @@ class ValkeyDatabase(
             return await self._command(cluster, server.endpoint, *words)
 
         address = urlsplit(server.endpoint.dsn)
-        return valkey_cluster.Member(server.machine.name, server.machine.address, address.port or 0, ask)
+        return valkey_cluster.Member(
+            server.machine.name, server.machine.address, address.port or 0, server.links_port, ask
+        )
 
     async def _command(
         self, cluster: Cluster, endpoint: Endpoint, *words: str, timeout_s: float = _COMMAND_TIMEOUT_S
@@ -473,7 +490,7 @@ def _version(lines: Mapping[str, str]) -> str:
     raise ToolFailed("the server does not report its version")
 
 
-def _free_ports(address: str) -> tuple[int, int]:
-    """Two that differ."""
-    with listening(address) as first, listening(address) as second:
-        return int(first.getsockname()[1]), int(second.getsockname()[1])
+def _free_ports(address: str) -> tuple[int, int, int]:
+    """Three that differ."""
+    with listening(address) as first, listening(address) as second, listening(address) as third:
+        return int(first.getsockname()[1]), int(second.getsockname()[1]), int(third.getsockname()[1])
