@@ -113,10 +113,9 @@ docs: examples build/examples/gallery.html build/docs-venv/done ## build a site 
 examples: $(EXAMPLES:%=build/examples/%/done)
 
 # Of contributed studies, the laptop's among them, and of the examples that others measured: nobody measured the rehearsed.
-GALLERY := $(dir $(wildcard docs/gallery/*/entry.toml))
 MEASURED = $(filter-out laptop cloud-report-2022,$(EXAMPLES))
 build/examples/gallery.html: website/gallery.py $(wildcard docs/gallery/*/*) $(DONE)/dev $(MEASURED:%=build/examples/%/done)
-	@PYTHONPATH=src:. $(BIN)/python website/gallery.py $@ $(GALLERY) \
+	@PYTHONPATH=src:. $(BIN)/python website/gallery.py $@ docs/gallery \
 		$(foreach name,$(MEASURED),$(wildcard build/examples/$(name)))
 
 # Of README, tutorial and first page, from stored studies.

@@ -1,6 +1,7 @@
-"""Writes the gallery of the site: `python website/gallery.py FILE STUDY...`, one list of what many reports measured.
+"""Writes the gallery of the site: `python website/gallery.py FILE FOLDER...`, one list of what many reports measured.
 
-A STUDY is a folder of docs/gallery (`bundle.zip` and `entry.toml`) or a report that `website/examples.py` wrote.
+A FOLDER is docs/gallery, with a folder for each contributed study (`bundle.zip` and `entry.toml`), or a report that
+`website/examples.py` wrote.
 Nothing is taken whose answers do not follow from its own measurements, and nothing that was simulated. Numbers stand in
 one table only where one definition gave them: benchmark, version, parameters, metric, unit and what the clock measured.
 """
@@ -14,17 +15,23 @@ from dataclasses import dataclass
 from datetime import UTC, datetime
 from html import escape
 from pathlib import Path
+from urllib.parse import quote
+
+from pydantic import Field, ValidationError
 
 from nephoscope.analysis import published
 from nephoscope.app.stages.verifying import verify_bundle
 from nephoscope.model.analysed import AnalysedStudy
+from nephoscope.model.frozen import Frozen
 from nephoscope.model.numbers import Between, Number, dashed, interval, money, quantity, quantity_form
 from nephoscope.model.price_rows import CostRow
 from nephoscope.model.records import Direction, Metric
 from nephoscope.model.rows import BenchmarkRow, ConfigurationRow, Statistic
 from nephoscope.model.subjects import Subject
+from nephoscope.model.text import line
 
 ENTRY = "entry.toml"
+_HINT = 'it needs `by = "who measured"`, and may have a `title`'
 _WITHOUT_DATABASE = "none"
 _CHOICES = ("workload", "database", "study")
 
@@ -101,10 +108,28 @@ def entry_of(folder: Path, study: AnalysedStudy) -> Entry:
     """Of a contributed study, what its `entry.toml` says; of an example of this site, what its report does."""
     title = study.title or study.study
     if (folder / ENTRY).exists():
-        said = tomllib.loads((folder / ENTRY).read_text(encoding="utf-8"))
-        return Entry(said.get("title", title), said["by"], f"gallery/{folder.name}/{published.BUNDLE}", _day(study))
+        said = _said(folder / ENTRY)
+        address = f"gallery/{quote(folder.name)}/{published.BUNDLE}"
+        return Entry(line(said.title or title), line(said.by), address, _day(study))
     by = study.source.source if study.source else "nephoscope"
     return Entry(title, by, f"reports/{folder.name}/index.html", _day(study))
+
+
+class Said(Frozen):
+    """An `entry.toml`: who measured, and what the study is called if not as it says itself."""
+
+    by: str = Field(min_length=1, max_length=200)
+    title: str | None = Field(default=None, min_length=1, max_length=200)
+
+
+def _said(file: Path) -> Said:
+    try:
+        return Said.model_validate(tomllib.loads(file.read_text(encoding="utf-8")))
+    except ValidationError as error:
+        first = error.errors(include_url=False)[0]
+        raise SystemExit(f"{file}: {'.'.join(map(str, first['loc']))}: {first['msg']}; {_HINT}") from error
+    except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
+        raise SystemExit(f"{file}: {error}; {_HINT}") from error
 
 
 def _day(study: AnalysedStudy) -> str:
@@ -274,4 +299,9 @@ shows();
 """
 
 if __name__ == "__main__":
-    main(Path(sys.argv[1]), *map(Path, sys.argv[2:]))
+    # Names of contributed folders are strangers' texts: they are looked up here, where no shell reads them.
+    given = [Path(folder) for folder in sys.argv[2:]]
+    main(
+        Path(sys.argv[1]),
+        *(study for folder in given for study in sorted(file.parent for file in folder.glob(f"*/{ENTRY}")) or [folder]),
+    )

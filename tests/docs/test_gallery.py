@@ -9,6 +9,7 @@ from website import gallery
 from website.examples import laptop
 
 from nephoscope.analysis.published import BUNDLE
+from nephoscope.model.errors import DamagedFile
 
 
 @pytest.fixture(scope="module")
@@ -73,3 +74,29 @@ def test_a_folder_without_a_bundle_is_named(tmp_path: Path) -> None:
     (tmp_path / "a").mkdir()
     with pytest.raises(SystemExit, match=r"a has no bundle\.zip"):
         gallery.main(tmp_path / "gallery.html", tmp_path / "a")
+
+
+@pytest.mark.parametrize(
+    "said",
+    ["", "by = 3", "by = ''", "title = {}\nby = 'Ada'", "by = 'Ada", "by = 'Ada'\nlink = 'https://example.com'"],
+)
+def test_an_entry_that_does_not_say_who_measured_is_named(tmp_path: Path, bundle: bytes, said: str) -> None:
+    with pytest.raises(SystemExit, match=r"a/entry\.toml: .*it needs `by"):
+        gallery.main(tmp_path / "gallery.html", entry(tmp_path / "a", bundle, said))
+
+
+def test_what_nobody_can_see_in_an_entry_is_written_out(tmp_path: Path, bundle: bytes) -> None:
+    gallery.main(tmp_path / "gallery.html", entry(tmp_path / "a", bundle, 'by = "Ada\\u202Eecalevol"\n'))
+    page = (tmp_path / "gallery.html").read_text(encoding="utf-8")
+    assert "\u202e" not in page
+    assert r"Ada\u202eecalevol" in page
+
+
+def test_a_bundle_with_two_files_of_one_name_is_refused(tmp_path: Path, bundle: bytes) -> None:
+    file = tmp_path / "bundle.zip"
+    file.write_bytes(bundle)
+    with zipfile.ZipFile(file, "a") as archive:
+        name = next(one for one in archive.namelist() if one.endswith("/best.csv"))
+        archive.writestr("z/best.csv", archive.read(name))
+    with pytest.raises(DamagedFile, match=r"two files of one name: laptop/best\.csv, z/best\.csv"):
+        gallery.main(tmp_path / "gallery.html", entry(tmp_path / "a", file.read_bytes()))

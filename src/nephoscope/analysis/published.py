@@ -60,12 +60,11 @@ def read(bundle: Path, most_bytes: int = _MOST_BYTES) -> AnalysedStudy:
 
     Raises:
         InputError: this is no bundle, or one of a nephoscope that did not write what is needed.
-        DamagedFile, NewerSchema: a file in it cannot be read.
+        DamagedFile, NewerSchema: a file in it cannot be read, or is there twice.
     """
     try:
         with zipfile.ZipFile(bundle) as archive:
-            named = {Path(entry.filename).name: entry for entry in archive.infolist()}
-            needed = {name: entry for name, entry in named.items() if _is_needed(name)}
+            needed = _needed(archive, bundle)
             if sum(entry.file_size for entry in needed.values()) > most_bytes:
                 raise DamagedFile(f"{bundle} would unpack to more than {most_bytes:,} bytes", hint=_HINT)
             content = {name: _content(archive, entry) for name, entry in needed.items()}
@@ -78,6 +77,25 @@ def read(bundle: Path, most_bytes: int = _MOST_BYTES) -> AnalysedStudy:
         )
     study = files.parsed(content[DOCUMENT], f"{bundle}: {DOCUMENT}", AnalysedStudy, mend=_HINT)
     return study.model_copy(update={"tables": {one.row: _rows(one, study, content) for one in tables().values()}})
+
+
+def _needed(archive: zipfile.ZipFile, bundle: Path) -> dict[str, zipfile.ZipInfo]:
+    """What is read of a bundle, by its name without its folder.
+
+    Raises:
+        DamagedFile: two files have one name. Whoever unpacks it may then look at another file than was checked.
+    """
+    found: dict[str, zipfile.ZipInfo] = {}
+    for entry in archive.infolist():
+        name = Path(entry.filename).name
+        if not _is_needed(name):
+            continue
+        if name in found:
+            raise DamagedFile(
+                f"{bundle} has two files of one name: {found[name].filename}, {entry.filename}", hint=_HINT
+            )
+        found[name] = entry
+    return found
 
 
 def _content(archive: zipfile.ZipFile, entry: zipfile.ZipInfo) -> bytes:
