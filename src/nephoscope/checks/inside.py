@@ -1,7 +1,7 @@
-"""Evidence against a trial in its own output: throttling, a cache in front of the disk, CPUs used by others, faults.
+"""Evidence against a trial in its own output: throttling, a cache in front of the disk, CPUs used by others.
 
 If the rate fell for good, the mean over the trial is neither the burst rate nor the sustained one. A read served by a
-cache says nothing about the disk. Faults that a benchmark inflicts on purpose must have happened, and be over.
+cache says nothing about the disk.
 """
 
 from collections.abc import Iterator, Sequence
@@ -21,37 +21,8 @@ from nephoscope.checks.thresholds import (
 )
 from nephoscope.checks.verdicts import invalid, measured_of, over_machines, percent, unknown, valid
 from nephoscope.model.numbers import duration
-from nephoscope.model.records import CpuPhase, Evidence, InflictedFault, Reads, Series, TelemetrySample, Verdict
+from nephoscope.model.records import CpuPhase, Evidence, Reads, Series, TelemetrySample, Verdict
 from nephoscope.model.units import GIB
-from nephoscope.model.words import counted
-
-
-class FaultsConfirmed:
-    """A fault that nobody saw costs nothing, and one that goes on is part of what comes after it."""
-
-    name = "faults-confirmed"
-    text = (
-        "A trial with faults is unknown if one of them was not inflicted or was not seen on the server's machine. "
-        "Rejects a trial in which one was not over afterwards."
-    )
-
-    def __call__(self, evidence: Evidence) -> Verdict | None:
-        """Each fault that was planned; None if none was."""
-        if not evidence.faults_planned:
-            return None
-        stays = [_told(one, "was not over afterwards") for one in evidence.faults if not one.undone]
-        if stays:
-            return invalid(self.name, "; ".join(stays))
-        missing = evidence.faults_planned - len(evidence.faults)
-        wrong = [f"{missing} of {counted(evidence.faults_planned, 'fault')} not inflicted"] if missing else []
-        wrong += [_told(one, "was not seen there") for one in evidence.faults if not one.confirmed]
-        if wrong:
-            return unknown(self.name, "; ".join(wrong))
-        return valid(self.name, f"{counted(len(evidence.faults), 'fault')} seen and undone")
-
-
-def _told(fault: InflictedFault, what: str) -> str:
-    return f"{fault.kind} on {fault.victim} {what}{f' ({fault.problem})' if fault.problem else ''}"
 
 
 class Throttled:
@@ -76,7 +47,7 @@ class Throttled:
 
     def _series(self, series: Series) -> Verdict:
         from nephoscope.stats.change_points import plateaus, throttling  # with NumPy: `status` should not wait for it
-        from nephoscope.stats.steadiness import declines
+        from nephoscope.stats.decline import declines
 
         levels = plateaus(series.values)
         fall = throttling(series.values, levels)

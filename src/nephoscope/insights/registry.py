@@ -10,7 +10,7 @@ from nephoscope.analysis.lookup import Lookup
 from nephoscope.insights.advertised import advertised
 from nephoscope.insights.best import answers, leaders, price_leaders
 from nephoscope.insights.contrasts import contrasts, families, growth, operation_costs, per_cpu, storage
-from nephoscope.insights.durability import availability, durability, failover, losses, outage_costs, outages
+from nephoscope.insights.durability import availability, durability, failover
 from nephoscope.insights.machines import (
     colocated,
     encryption,
@@ -23,8 +23,10 @@ from nephoscope.insights.machines import (
 )
 from nephoscope.insights.missing import altered, claims, exclusions, gaps, looks, lower_bounds, usable
 from nephoscope.insights.noise import noise, order, outliers, precision, replicates, unsteady
+from nephoscope.insights.outages import losses, outage_costs, outages
 from nephoscope.insights.predictors import consistency, predictors
-from nephoscope.insights.prices import price_age, price_doubts, promised, transfer
+from nephoscope.insights.prices import price_age, price_doubts, transfer
+from nephoscope.insights.promised import promised
 from nephoscope.insights.steal import gate, steal
 from nephoscope.insights.words import Draft
 from nephoscope.model.analysed import AnalysedStudy

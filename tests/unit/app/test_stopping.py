@@ -3,7 +3,7 @@
 from pathlib import Path
 
 from nephoscope.app.stages.evaluation import stored_study
-from nephoscope.app.stages.running import stopping_rule
+from nephoscope.app.stages.stopping import stopping_rule
 from nephoscope.store.folder import ResultsFolder
 from tests.support.made_results import made_results, write_trial
 

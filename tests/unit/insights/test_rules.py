@@ -15,7 +15,8 @@ from nephoscope.insights import words
 from nephoscope.insights.advertised import how_many
 from nephoscope.insights.missing import looks as looks_rule
 from nephoscope.insights.predictors import order_of
-from nephoscope.insights.prices import price_age, price_doubts, promised
+from nephoscope.insights.prices import price_age, price_doubts
+from nephoscope.insights.promised import promised
 from nephoscope.insights.registry import RULES, analyse
 from nephoscope.model.analysed import AnalysedStudy
 from nephoscope.model.looks import QuestionState

@@ -7,7 +7,8 @@ from pathlib import Path
 import pytest
 
 from nephoscope.app.stages import evaluation, tracking
-from nephoscope.app.stages.running import CliOptions, margin_of, run_options
+from nephoscope.app.stages.running import CliOptions, run_options
+from nephoscope.app.stages.stopping import margin_of
 from nephoscope.benchmarks.fake import PROGRAM, fake_program
 from nephoscope.machines.fake import Answer
 from nephoscope.model.control import State

@@ -13,7 +13,8 @@ from typing_extensions import override
 from nephoscope.machines.waiting import Clock
 from nephoscope.model.errors import EnvironmentProblem, InfrastructureFailure, InputError, NephoscopeError, ToolMissing
 from nephoscope.providers.aws import network
-from nephoscope.providers.aws.errors import DONE, GONE, IN_USE, SUBNET_THERE, THERE, Call, NotAllowed, carrying, of_code
+from nephoscope.providers.aws.call import Call, carrying
+from nephoscope.providers.aws.errors import DONE, GONE, IN_USE, SUBNET_THERE, THERE, NotAllowed, of_code
 from nephoscope.providers.aws.network import OwnNetwork
 from nephoscope.providers.aws.plan import (
     Cpus,

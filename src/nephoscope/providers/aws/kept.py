@@ -11,8 +11,9 @@ from typing_extensions import override
 
 from nephoscope.machines.waiting import Clock
 from nephoscope.model.units import GIB
+from nephoscope.providers.aws.call import Call, tagged, tags
 from nephoscope.providers.aws.cloud import SNAPSHOTS, AwsCloud, boto3_client, typed
-from nephoscope.providers.aws.errors import GONE, Call, tagged, tags
+from nephoscope.providers.aws.errors import GONE
 from nephoscope.providers.aws.plan import data_volumes_of, machine_of
 from nephoscope.providers.cloud.data_sets import ObjectStorage, StoredObject
 from nephoscope.providers.cloud.order import CLUSTER, STUDY, ClusterOrder

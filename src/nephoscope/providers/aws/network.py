@@ -10,7 +10,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-from nephoscope.providers.aws.errors import Call, tagged
+from nephoscope.providers.aws.call import Call, tagged
 from nephoscope.providers.cloud.order import ClusterOrder
 
 EVERYWHERE = "0.0.0.0/0"

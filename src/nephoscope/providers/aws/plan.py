@@ -11,7 +11,8 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from nephoscope.model.errors import InputError
-from nephoscope.providers.aws.errors import Call, of_state_reason, tagged, tags
+from nephoscope.providers.aws.call import Call, tagged, tags
+from nephoscope.providers.aws.errors import of_state_reason
 from nephoscope.providers.aws.network import EVERYWHERE, OwnNetwork, network_ending_calls
 from nephoscope.providers.cloud.order import CLUSTER, PREFIX, ROLE, ClusterOrder, RoleOrder, machine_name, short_id
 from nephoscope.providers.cloud.provider import CloudMachine, Life

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from nephoscope.benchmarks.network.multi_stream import StopRule, StreamSearch
+from nephoscope.benchmarks.network.stream_search import StopRule, StreamSearch
 
 GBIT = 1e9
 FAITHFUL = {"spread_bits_per_s": 0.35 * GBIT, "at_the_most": "first of the last"}

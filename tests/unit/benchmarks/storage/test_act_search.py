@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from nephoscope.benchmarks.storage.act import ActSearch, Ask, Purpose
+from nephoscope.benchmarks.storage.act_search import ActSearch, Ask, Purpose
 
 
 @dataclass(frozen=True)
