@@ -35,7 +35,7 @@ def dollars(book: Book, results: Results) -> Figure | None:
     series = {basis_text(basis): sign for basis, sign in kinds.items() if basis in bases}
     kept = {name for names in shown.values() for name in names}
     ends = [row.high * sold.size for row in rows if row.configuration in kept]
-    axis = f"$ a month per {sold.text}, lower is better"
+    axis = "$ a month, lower is better"
     drawn = []
     for title, names in shown.items():
         data = [_point(row, sold) for name in names for row in by_name[name]]

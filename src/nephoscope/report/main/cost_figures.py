@@ -55,21 +55,21 @@ def per_unit(book: Book, board: Board, palette: Palette) -> Figure | None:
     ]
     names = [row.configuration for row in found]
     cut = f"The cheapest {TOP_OF_CHAPTER} of {len(every)}; " if len(every) > TOP_OF_CHAPTER else ""
-    axis = f"$ a month per {sold.text}, lower is better"
+    per = f"$ a month per {sold.text}"
     spoken = "; ".join(f"{row['configuration']} {row['level_text']}" for row in rows[:6])
     return book.figure(
         f"Cost of {title_within(board.metric)}",
-        f"{cut}{basis_text(found[0].basis)} prices; from the levels; "
+        f"{per}, lower is better; {cut[:1].lower()}{cut[1:]}{basis_text(found[0].basis)} prices; from the levels; "
         f"{lines_text([statistics[name] for name in names])}.",
         f"Without a price under these terms: {enumerated(unpriced)}." if unpriced else "",
         [
             (
                 "",
-                f"Bars of {axis}: {spoken}.",
+                f"Bars of {per}: {spoken}.",
                 row_charts.bars(
                     [palette.called[name] for name in names],
                     rows,
-                    axis,
+                    "$ a month, lower is better",
                     palette.encoding,
                     height=charts.height(len(names)),
                 ),
@@ -142,13 +142,13 @@ def whole(book: Book, board: Board, palette: Palette) -> Figure | None:
     rows = [part for row in found for part in _parts_of_unit(book, board, row, palette.called[row.configuration])]
     cut = f"The cheapest {TOP_OF_CHAPTER} of {len(every)}; " if len(every) > TOP_OF_CHAPTER else ""
     drawn = {row["part"] for row in rows if row["high"] > row["low"]}
-    axis = f"$ a month per {sold.text}"
+    per = f"$ a month per {sold.text}"
     return book.figure(
         f"Cost of {title_within(board.metric)} with storage and transfer",
-        f"{cut}{basis_text(found[0].basis)} prices; transfer between the machines where they stood, under load all "
+        f"{per}; {cut[:1].lower()}{cut[1:]}{basis_text(found[0].basis)} prices; transfer between the machines where they stood, under load all "
         "month.",
         "",
-        [("", f"Stacked bars of {axis}: {'; '.join(names[:6])}.", _stacked(names, rows, axis))],
+        [("", f"Stacked bars of {per}: {'; '.join(names[:6])}.", _stacked(names, rows, "$ a month"))],
         key=[KeyEntry("■", colour, name) for name, colour in _PARTS.items() if name in drawn],
     )
 
