@@ -59,7 +59,7 @@ def per_unit(book: Book, board: Board, palette: Palette) -> Figure | None:
     spoken = "; ".join(f"{row['configuration']} {row['level_text']}" for row in rows[:6])
     return book.figure(
         f"Cost of {title_within(board.metric)}",
-        f"{per}, lower is better; {cut[:1].lower()}{cut[1:]}{basis_text(found[0].basis)} prices; from the levels; "
+        f"{per}; {cut[:1].lower()}{cut[1:]}{basis_text(found[0].basis)} prices; "
         f"{lines_text([statistics[name] for name in names])}.",
         f"Without a price under these terms: {enumerated(unpriced)}." if unpriced else "",
         [
@@ -145,64 +145,8 @@ def whole(book: Book, board: Board, palette: Palette) -> Figure | None:
     per = f"$ a month per {sold.text}"
     return book.figure(
         f"Cost of {title_within(board.metric)} with storage and transfer",
-        f"{per}; {cut[:1].lower()}{cut[1:]}{basis_text(found[0].basis)} prices; transfer between the machines where "
-        "they stood, under load all month.",
-        "",
-        [("", f"Stacked bars of {counted(len(names), 'configuration')}.", _stacked(names, rows))],
-        key=[KeyEntry("■", _PARTS[name], name) for name in ("machines", "volumes")],
-    )
-
-
-def _parts(row: CostRow, name: str) -> list[dict[str, Any]]:
-    month, share = row.month_usd or 0.0, row.storage_share or 0.0
-    ends = {"machines": (0.0, month * (1 - share)), "volumes": (month * (1 - share), month)}
-    return [
-        {
-            "configuration": name,
-            "part": part,
-            "low": low,
-            "high": high,
-            "text": f"{people.money(high - low)} a month",
-            "number": people.share(share) if part == "volumes" else "",
-        }
-        for part, (low, high) in ends.items()
-    ]
-
-
-def _stacked(names: list[str], rows: Rows, axis: str = "$ a month") -> Spec:
-    most = max(row["high"] for row in rows)
-    base = alt.Chart(data("rows")).encode(
-        y=rows_axis(names, size=charts.LABEL_SIZE), tooltip=tip("configuration", "part", "text")
-    )
-    scale = alt.Scale(domain=[0, most * 1.15], nice=False, zero=True)
-    colour = alt.Color("part:N", legend=None, scale=alt.Scale(domain=list(_PARTS), range=list(_PARTS.values())))
-    layers = [
-        base.mark_bar().encode(x=alt.X("low:Q", title=axis, scale=scale), x2=alt.X2("high:Q"), color=colour),
-        base.mark_text(**theme.NUMBER).encode(x=alt.X("high:Q"), text=alt.Text("number:N")),
-    ]
-    return finished(alt.layer(*layers), charts.height(len(names)), rows=rows)
-
-
-def whole(book: Book, board: Board, palette: Palette) -> Figure | None:
-    """What one unit costs with machines, volumes and the transfer between them; None where no transfer costs anything.
-
-    Only configurations whose routes all have a price.
-    """
-    known = [row for row in board.prices(book.lookup) if row.usd_per_unit_with_transfer is not None]
-    if not any((row.usd_per_unit_with_transfer or 0.0) > row.usd_per_unit for row in known):
-        return None
-    every = sorted(known, key=lambda row: (row.usd_per_unit_with_transfer or 0.0, row.configuration))
-    found = every[:TOP_OF_CHAPTER]
-    sold = book.lookup.sold(board.metric)
-    names = [palette.called[row.configuration] for row in found]
-    rows = [part for row in found for part in _parts_of_unit(book, board, row, palette.called[row.configuration])]
-    cut = f"The cheapest {TOP_OF_CHAPTER} of {len(every)}; " if len(every) > TOP_OF_CHAPTER else ""
-    drawn = {row["part"] for row in rows if row["high"] > row["low"]}
-    per = f"$ a month per {sold.text}"
-    return book.figure(
-        f"Cost of {title_within(board.metric)} with storage and transfer",
-        f"{per}; {cut[:1].lower()}{cut[1:]}{basis_text(found[0].basis)} prices; transfer between the machines where they stood, under load all "
-        "month.",
+        f"{per}; {cut[:1].lower()}{cut[1:]}{basis_text(found[0].basis)} prices; transfer between machines "
+        "as they stood, under load all month.",
         "",
         [("", f"Stacked bars of {per}: {'; '.join(names[:6])}.", _stacked(names, rows, "$ a month"))],
         key=[KeyEntry("■", colour, name) for name, colour in _PARTS.items() if name in drawn],
