@@ -123,7 +123,7 @@ def line(row: FaultRow, ledger: LedgerResult, keys_added: int, lost_cpu: float |
         _s(row.time_to_usual_rate_s),
         _s(row.time_to_complete_copies_s),
         f"{ledger.acknowledged:,}",
-        str(ledger.in_doubt),
+        f"{ledger.in_doubt:,}",
         str(ledger.lost),
         str(ledger.acknowledged + ledger.in_doubt_kept - keys_added),
         most,

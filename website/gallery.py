@@ -17,11 +17,12 @@ from html import escape
 from pathlib import Path
 from urllib.parse import quote
 
-from pydantic import Field, ValidationError
+from pydantic import Field
 
 from nephoscope.analysis import published
 from nephoscope.app.stages.verifying import verify_bundle
 from nephoscope.model.analysed import AnalysedStudy
+from nephoscope.model.errors import OutputUnreadable
 from nephoscope.model.frozen import Frozen
 from nephoscope.model.numbers import Between, Number, dashed, interval, money, quantity, quantity_form
 from nephoscope.model.price_rows import CostRow
@@ -29,6 +30,7 @@ from nephoscope.model.records import Direction, Metric
 from nephoscope.model.rows import BenchmarkRow, ConfigurationRow, Statistic
 from nephoscope.model.subjects import Subject
 from nephoscope.model.text import line
+from nephoscope.parsers.text import validate
 
 ENTRY = "entry.toml"
 _HINT = 'it needs `by = "who measured"`, and may have a `title`'
@@ -104,6 +106,11 @@ def main(file: Path, *studies: Path) -> None:
     file.write_text(page(entries, tables), encoding="utf-8")
 
 
+def studies_in(folder: Path) -> list[Path]:
+    """The contributed studies in it, or itself. Their names are strangers' texts, which no shell is to read."""
+    return sorted(file.parent for file in folder.glob(f"*/{ENTRY}")) or [folder]
+
+
 def entry_of(folder: Path, study: AnalysedStudy) -> Entry:
     """Of a contributed study, what its `entry.toml` says; of an example of this site, what its report does."""
     title = study.title or study.study
@@ -124,10 +131,9 @@ class Said(Frozen):
 
 def _said(file: Path) -> Said:
     try:
-        return Said.model_validate(tomllib.loads(file.read_text(encoding="utf-8")))
-    except ValidationError as error:
-        first = error.errors(include_url=False)[0]
-        raise SystemExit(f"{file}: {'.'.join(map(str, first['loc']))}: {first['msg']}; {_HINT}") from error
+        return validate(Said, tomllib.loads(file.read_text(encoding="utf-8")), str(file))
+    except OutputUnreadable as error:
+        raise SystemExit(f"{error}; {_HINT}") from error
     except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
         raise SystemExit(f"{file}: {error}; {_HINT}") from error
 
@@ -299,9 +305,4 @@ shows();
 """
 
 if __name__ == "__main__":
-    # Names of contributed folders are strangers' texts: they are looked up here, where no shell reads them.
-    given = [Path(folder) for folder in sys.argv[2:]]
-    main(
-        Path(sys.argv[1]),
-        *(study for folder in given for study in sorted(file.parent for file in folder.glob(f"*/{ENTRY}")) or [folder]),
-    )
+    main(Path(sys.argv[1]), *(study for folder in sys.argv[2:] for study in studies_in(Path(folder))))

@@ -338,13 +338,13 @@ _CORES = tuple(
     )
     for name, title in (("shortest", "nearest pair"), ("median", "median pair"), ("longest", "farthest pair"))
 )
-MOST_CORES = 8
+_MOST_CORES = 8
 """CPUs of which every pair is measured; of more, so many that lie apart."""
 _PAIRS = tuple(
     Metric.lower(
         pair_name(here, there), "s", f"way between the CPUs {here} and {there} of those measured", _BETWEEN_CPUS
     )
-    for here, there in combinations(range(1, MOST_CORES + 1), 2)
+    for here, there in combinations(range(1, _MOST_CORES + 1), 2)
 )
 _CACHES = tuple(
     Metric.higher(

@@ -1,7 +1,7 @@
 """The figure of the way from core to core: which CPUs of a machine are near each other."""
 
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from typing import Any
 
 import altair as alt
@@ -19,25 +19,30 @@ ROW, AXIS_HEIGHT = 24, 46
 """Pixels."""
 
 
+Pair = tuple[int, int, Statistic]
+"""Both CPUs, and how long it takes from one to the other."""
+
+
 def core_pairs(book: Book, row: BenchmarkRow, palette: Palette) -> Figure | None:
     """A square for each pair of CPUs, of the best machines that have more than one pair; None without any."""
+    known = {name: pairs for name, pairs in _pairs(book, row).items() if len(pairs) > 1}
+    if not known:
+        return None
     ranked = [name for metric in headlines(row)[:1] for name in book.lookup.ranked(row.benchmark, metric)]
-    known = {name: list(_pairs(book, row, name)) for name in ranked}
-    shown = [name for name in ranked if len(known[name]) > 1][:MAX_PANELS]
+    shown = [name for name in ranked if name in known][:MAX_PANELS]
     if not shown:
         return None
-    every = {name: [one.compared for _, _, one in known[name]] for name in shown}
-    times = people.scale_for("s", [way.value for ways in every.values() for way in ways])
-    longest = max(way.value for ways in every.values() for way in ways)
+    ways = {name: sorted((one.compared for _, _, one in known[name]), key=lambda way: way.value) for name in shown}
+    times = people.scale_for("s", [way.value for many in ways.values() for way in many])
+    longest = max(many[-1].value for many in ways.values())
     cpus = max(there for name in shown for _, there, _ in known[name])
     panels = [
         (
-            called,
-            f"{called}: {times.text(near)} to {times.text(far)} from CPU to CPU",
+            palette.called[name],
+            f"{palette.called[name]}: {times.text(many[0])} to {times.text(many[-1])} from CPU to CPU",
             _chart(known[name], times, longest),
         )
-        for name in shown
-        for called, (near, *_, far) in [(palette.called[name], sorted(every[name], key=lambda way: way.value))]
+        for name, many in ways.items()
     ]
     return book.figure(
         "From core to core",
@@ -48,16 +53,17 @@ def core_pairs(book: Book, row: BenchmarkRow, palette: Palette) -> Figure | None
     )
 
 
-def _pairs(book: Book, row: BenchmarkRow, name: str) -> Iterator[tuple[int, int, Statistic]]:
-    """Both CPUs, and how long it takes from one to the other."""
+def _pairs(book: Book, row: BenchmarkRow) -> dict[str, list[Pair]]:
+    """Configuration -> its pairs."""
+    found: dict[str, list[Pair]] = {}
     for metric in row.metrics:
-        found = PAIR.fullmatch(metric.name)
-        for one in book.lookup.statistics_of(row.benchmark, metric.name) if found else ():
-            if found and one.configuration == name:
-                yield int(found["here"]), int(found["there"]), one
+        if cpus := PAIR.fullmatch(metric.name):
+            for one in book.lookup.statistics_of(row.benchmark, metric.name):
+                found.setdefault(one.configuration, []).append((int(cpus["here"]), int(cpus["there"]), one))
+    return found
 
 
-def _chart(pairs: Sequence[tuple[int, int, Statistic]], times: people.Scale, longest: float) -> Spec:
+def _chart(pairs: Sequence[Pair], times: people.Scale, longest: float) -> Spec:
     rows: list[dict[str, Any]] = [
         {
             "here": str(left),

@@ -54,13 +54,12 @@ def per_unit(book: Book, board: Board, palette: Palette) -> Figure | None:
         for row in found
     ]
     names = [row.configuration for row in found]
-    cut = f"The cheapest {TOP_OF_CHAPTER} of {len(every)}; " if len(every) > TOP_OF_CHAPTER else ""
+    cut = f"the cheapest {TOP_OF_CHAPTER} of {len(every)}; " if len(every) > TOP_OF_CHAPTER else ""
     per = f"$ a month per {sold.text}"
     spoken = "; ".join(f"{row['configuration']} {row['level_text']}" for row in rows[:6])
     return book.figure(
         f"Cost of {title_within(board.metric)}",
-        f"{per}; {cut[:1].lower()}{cut[1:]}{basis_text(found[0].basis)} prices; "
-        f"{lines_text([statistics[name] for name in names])}.",
+        f"{per}; {cut}{basis_text(found[0].basis)} prices; {lines_text([statistics[name] for name in names])}.",
         f"Without a price under these terms: {enumerated(unpriced)}." if unpriced else "",
         [
             (
@@ -140,12 +139,12 @@ def whole(book: Book, board: Board, palette: Palette) -> Figure | None:
     sold = book.lookup.sold(board.metric)
     names = [palette.called[row.configuration] for row in found]
     rows = [part for row in found for part in _parts_of_unit(book, board, row, palette.called[row.configuration])]
-    cut = f"The cheapest {TOP_OF_CHAPTER} of {len(every)}; " if len(every) > TOP_OF_CHAPTER else ""
+    cut = f"the cheapest {TOP_OF_CHAPTER} of {len(every)}; " if len(every) > TOP_OF_CHAPTER else ""
     drawn = {row["part"] for row in rows if row["high"] > row["low"]}
     per = f"$ a month per {sold.text}"
     return book.figure(
         f"Cost of {title_within(board.metric)} with storage and transfer",
-        f"{per}; {cut[:1].lower()}{cut[1:]}{basis_text(found[0].basis)} prices; transfer between machines "
+        f"{per}; {cut}{basis_text(found[0].basis)} prices; transfer between machines "
         "as they stood, under load all month.",
         "",
         [("", f"Stacked bars of {per}: {'; '.join(names[:6])}.", _stacked(names, rows, "$ a month"))],
