@@ -13,7 +13,7 @@ from pydantic import Field
 
 from nephoscope.model.events import Event
 from nephoscope.model.frozen import Frozen
-from nephoscope.model.quantities import Bound, LowerBound
+from nephoscope.model.quantities import LowerBound
 from nephoscope.model.records import Direction, Disturbance, Facts, Metric, VerdictKind
 from nephoscope.model.sentence import NO_SENTENCE, Sentence
 from nephoscope.model.subjects import DatabaseLoad, Extent, Subject, extent_by_subject
@@ -718,29 +718,6 @@ class RawFileRow(Frozen):
     file: str = Field(description="path below the attempt's folder `raw`")
     size_bytes: int = Field(ge=0)
     sha256: str
-
-
-class ImportedRow(Frozen):
-    """One number that somebody else measured. measurements.parquet and measurements.csv of an import."""
-
-    run: str = Field(description="first 12 hexadecimal digits of the SHA-256 of the run's logs")
-    provider: str = Field(description="like everything in the label: claimed, not observed")
-    machine_type: str
-    date: str
-    number: str
-    tool: str
-    metric: str
-    unit: str
-    direction: Direction
-    threads: int | None
-    at_s: float | None = Field(description="end of the interval; None: the whole run")
-    value: float
-    verdict: VerdictKind = Field(description="verdict of the run and of this number together")
-    reasons: list[Sentence] = Field(description="'check: reason' for everything that is not valid")
-    source: str
-    licence: str
-    subject: Subject
-    bound: Bound | None = Field(default=None, description="'lower': it is above `value`; None: it is `value`")
 
 
 class TwoSided(Protocol):

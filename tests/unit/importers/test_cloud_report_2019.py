@@ -7,16 +7,15 @@ from pathlib import Path
 
 import pytest
 
-from nephoscope.analysis.tables import from_csv, from_parquet
 from nephoscope.app.stages import evaluation, imports
-from nephoscope.importers.cloud_report_2019.logs import ImportRecord, import_tree, words_of
+from nephoscope.importers.cloud_report_2019.logs import ImportRecord, measured_runs, record_of, words_of
 from nephoscope.importers.cloud_report_2019.machine_types import machine_type_of, machine_types
 from nephoscope.importers.cloud_report_2019.measured import PREPARE
 from nephoscope.model.errors import InputError
-from nephoscope.model.records import VerdictKind
-from nephoscope.model.rows import GateRow, ImportedRow, Statistic, TrialRow
+from nephoscope.model.records import Measurement, VerdictKind
+from nephoscope.model.rows import GateRow, Statistic, TrialRow
 from nephoscope.model.units import MIB
-from nephoscope.store.folder import ResultsFolder
+from nephoscope.store.folder import ResultsFolder, Trial
 from tests.support.logs_of_2019 import cpu_log, recorded, write_run
 
 ROOT = Path(__file__).resolve().parents[3]
@@ -46,8 +45,17 @@ def tree(tmp_path: Path) -> Path:
     return tmp_path
 
 
+def judged(tree: Path) -> ImportRecord:
+    return record_of([run for run, _ in measured_runs(tree)])
+
+
+def numbers_of(trial: Trial) -> list[Measurement]:
+    attempt = trial.decisive_attempt()
+    return attempt.measurements() if attempt else []
+
+
 def test_runs_are_judged_by_what_their_logs_show(tree: Path) -> None:
-    record, _ = import_tree(tree)
+    record = judged(tree)
     assert {run.folder: str(run.verdict) for run in record.runs} == {
         "aws/c5.4xlarge/20190912/0": "valid",
         "aws/c5.4xlarge/20190912/1": "invalid",
@@ -61,7 +69,7 @@ def test_runs_are_judged_by_what_their_logs_show(tree: Path) -> None:
 
 
 def test_refused_logs_and_claims_that_differ_are_told(tree: Path) -> None:
-    runs = {run.folder: run for run in import_tree(tree)[0].runs}
+    runs = {run.folder: run for run in judged(tree).runs}
     assert re.match("network-ping.log: .*cut off", runs["aws/c5.4xlarge-ebs/20190912/0"].unreadable[0])
     assert len(runs["gcp/x9-mega-16/20190912/0"].unreadable) == 1
     assert "says gcp/n2-standard-16/20190912/1, the path" in runs["gcp/n2-standard-16/20190912/10"].notes[0]
@@ -69,25 +77,23 @@ def test_refused_logs_and_claims_that_differ_are_told(tree: Path) -> None:
 
 
 def test_identity_is_of_the_content(tree: Path) -> None:
-    before = {run.folder: run.run for run in import_tree(tree)[0].runs}
+    before = {run.folder: run.run for run in judged(tree).runs}
     (tree / "aws" / "c5.4xlarge").rename(tree / "aws" / "m5.4xlarge")
-    after = {run.folder: run.run for run in import_tree(tree)[0].runs}
+    after = {run.folder: run.run for run in judged(tree).runs}
     assert sorted(before.values()) == sorted(after.values())
     assert len(set(before.values())) == 5
 
 
 def test_reads_from_the_page_cache_do_not_count_and_writes_do(tree: Path) -> None:
-    _, rows = import_tree(tree)
-    ours = [row for row in rows if (row.machine_type, row.number) == ("c5.4xlarge", "0")]
-    reads = [row for row in ours if row.tool == "sysbench fileio random read"]
-    assert {row.verdict for row in reads} == {VerdictKind.INVALID}
-    assert all(str(row.reasons[0]).startswith("cache-served: ") for row in reads)
+    ((run, ours),) = (pair for pair in measured_runs(tree) if pair[0].folder == "aws/c5.4xlarge/20190912/0")
+    assert run.verdict is VerdictKind.VALID
+    reads = [row.own_verdict for row in ours if row.tool == "sysbench fileio random read"]
+    assert {own and (own.check, own.verdict) for own in reads} == {("cache-served", VerdictKind.INVALID)}
     writes = [row for row in ours if row.tool == "sysbench fileio random write"]
-    assert {row.verdict for row in writes} == {VerdictKind.VALID}
+    assert {row.own_verdict for row in writes} == {None}
     (rate,) = (row.value for row in writes if row.metric == "written_bytes_per_s" and row.threads == 1)
     assert rate == 202.36 * MIB
     assert {row.tool for row in ours} > {"stress-ng cpu", "ping", "iperf", "sysbench fileio prepare"}
-    assert all(row.licence == "Apache-2.0" and "cockroachlabs/cloud-report" in row.source for row in rows)
 
 
 @pytest.fixture
@@ -98,9 +104,8 @@ def elsewhere(tmp_path_factory: pytest.TempPathFactory) -> Path:
 def test_out_is_a_results_folder_with_every_number_and_what_is_not_known(tree: Path, elsewhere: Path) -> None:
     out = elsewhere / "imported"
     imports.import_cloud_report_2019(tree, out)
-    rows = from_parquet((out / "import.parquet").read_bytes(), ImportedRow)
-    assert from_csv((out / "import.csv").read_bytes(), ImportedRow) == rows
-    assert len(rows) == len(import_tree(tree)[1]) > 30
+    stored = [row for trial in ResultsFolder(out).planned() for row in numbers_of(trial[1])]
+    assert len(stored) == sum(len(measured) for _, measured in measured_runs(tree)) > 30
     record = ImportRecord.model_validate_json((out / "import.json").read_text())
     assert any("argv" in line for line in record.not_known)
     before = {path.name: path.read_bytes() for path in out.iterdir() if path.is_file() and path.name != "lock"}
@@ -145,7 +150,7 @@ def test_an_import_is_not_written_into_what_it_reads(tree: Path) -> None:
 def test_a_folder_without_logs_is_refused(tmp_path: Path, place: str) -> None:
     (tmp_path / "empty").mkdir()
     with pytest.raises(InputError):
-        import_tree(tmp_path / place)
+        judged(tmp_path / place)
 
 
 def test_a_label_may_name_disks_behind_the_type() -> None:
@@ -196,7 +201,7 @@ def test_a_run_without_a_cpu_log_is_judged_by_runs_on_the_same_machines(tmp_path
     write_run(tmp_path, f"{day}/5", {"network-ping.log": ping, "cpu.log": "garbage\n"})
     write_run(tmp_path, f"{day}/6", {"network-ping.log": ping.replace("127.0.0.1", "127.0.0.2")})
     write_run(tmp_path, "aws/c5.4xlarge/20190910/0", {"network-ping.log": ping})
-    verdicts = {run.folder: (str(run.verdict), run.verdicts[0].check) for run in import_tree(tmp_path)[0].runs}
+    verdicts = {run.folder: (str(run.verdict), run.verdicts[0].check) for run in judged(tmp_path).runs}
     assert verdicts[f"{day}/0"] == ("invalid", "same-machine")
     assert verdicts[f"{day}/5"] == ("valid", "same-machine")
     assert verdicts[f"{day}/6"] == ("unknown", "cpu-log")
@@ -209,22 +214,23 @@ def test_a_copied_log_of_prepare_counts_once(tmp_path: Path) -> None:
     write_run(tmp_path, f"{day}/10", {"io-load-results.log": load, "cpu.log": cpu_log()})
     write_run(tmp_path, f"{day}/2", {"io-load-results.log": load, "cpu.log": cpu_log()})
     write_run(tmp_path, f"{day}/1", {"io-load-results.log": load, "cpu.log": cpu_log(effective=4, cache_kib=46080)})
-    record, measured = import_tree(tmp_path)
-    assert [(run.label.number, str(run.verdict)) for run in record.runs] == [
+    runs = measured_runs(tmp_path)
+    assert [(run.label.number, str(run.verdict)) for run, _ in runs] == [
         ("1", "invalid"),
         ("10", "valid"),
         ("2", "valid"),
     ], "the other numbers of the runs count"
-    found = {row.number: (str(row.verdict), [*map(str, row.reasons[-1:])]) for row in measured if row.tool == PREPARE}
-    copy = [f"repeated-log: the same log as run {day}/2: it was measured once"]
-    assert found == {"1": ("invalid", copy), "10": ("invalid", copy), "2": ("valid", [])}
+    found = {run.label.number: row.own_verdict for run, measured in runs for row in measured if row.tool == PREPARE}
+    copy = f"repeated-log: invalid: the same log as run {day}/2: it was measured once"
+    said = {number: own and f"{own.check}: {own.verdict}: {own.reason}" for number, own in found.items()}
+    assert said == {"1": copy, "10": copy, "2": None}
 
 
 def test_a_contended_run_says_nothing_of_its_siblings(tmp_path: Path) -> None:
     ping = recorded("ping-20221126.txt")
     write_run(tmp_path, "aws/c5.4xlarge/20190909/0", {"network-ping.log": ping, "cpu.log": cpu_log(effective=15.4)})
     write_run(tmp_path, "aws/c5.4xlarge/20190909/1", {"network-ping.log": ping})
-    runs = import_tree(tmp_path)[0].runs
+    runs = judged(tmp_path).runs
     assert [str(run.verdict) for run in runs] == ["invalid", "unknown"]
 
 
@@ -246,7 +252,7 @@ def test_logs_of_other_forms_are_judged_as_well(tmp_path: Path) -> None:
     for path, (content, name, _) in cases.items():
         (tmp_path / path).mkdir(parents=True)
         (tmp_path / path / name).write_bytes(content)
-    runs = import_tree(tmp_path)[0].runs
+    runs = judged(tmp_path).runs
     assert {run.folder: str(run.verdict) for run in runs} == {path: verdict for path, (_, _, verdict) in cases.items()}
 
 
@@ -255,10 +261,10 @@ def test_a_log_that_unpacks_to_too_much_is_named_and_not_cut(tmp_path: Path, mon
     write_run(tmp_path, "aws/c5.4xlarge/20190912/0", {})
     (tmp_path / "aws/c5.4xlarge/20190912/0/cpu.log.gz").write_bytes(gzip.compress(content))
     monkeypatch.setattr("nephoscope.importers.cloud_report_2019.logs._MAX_BYTES", len(content))
-    (whole,) = import_tree(tmp_path)[0].runs
+    (whole,) = judged(tmp_path).runs
     assert (str(whole.verdict), whole.unreadable) == ("valid", [])
     monkeypatch.setattr("nephoscope.importers.cloud_report_2019.logs._MAX_BYTES", len(content) - 1)
-    (larger,) = import_tree(tmp_path)[0].runs
+    (larger,) = judged(tmp_path).runs
     assert str(larger.verdict) == "unknown"
     assert larger.unreadable == ["cpu.log: unpacked, it is larger than 0 MiB"]
 
@@ -274,7 +280,7 @@ def short_log() -> str:
 def real() -> ImportRecord:
     if not REAL.is_dir():
         pytest.skip(f"{REAL} is not there: the public logs of 2019 are not stored in this repository")
-    return import_tree(REAL)[0]
+    return judged(REAL)
 
 
 def test_the_page_shows_the_counts_of_the_real_logs(real: ImportRecord) -> None:

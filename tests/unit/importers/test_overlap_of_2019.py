@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from nephoscope.importers.cloud_report_2019.logs import import_tree
+from nephoscope.importers.cloud_report_2019.logs import measured_runs
 from nephoscope.importers.cloud_report_2019.overlap import begun_anew, interleaved, unfinished
 from tests.support.logs_of_2019 import cpu_log, recorded, write_run
 
@@ -84,7 +84,7 @@ def test_a_run_with_another_one_at_its_side_never_counts(
         "io-rd-results.log": log(reads),
     }
     write_run(tmp_path, "azure/Standard_H16r/20190911/2", logs)
-    (run,) = import_tree(tmp_path)[0].runs
+    ((run, _),) = measured_runs(tmp_path)
     assert str(run.verdict) == verdict
     assert [one.check for one in run.refused] == checks
     assert not any("a machine with" in str(one.reason) for one in run.refused), "the other run used the missing CPUs"
@@ -96,7 +96,7 @@ def test_a_run_without_a_cpu_log_learns_its_machine_from_a_shared_one_and_stays_
     write_run(tmp_path, f"{day}/0", {**shared, "cpu.log": cpu_log()})
     write_run(tmp_path, f"{day}/1", shared)
     write_run(tmp_path, f"{day}/2", {"network-ping.log": ping})
-    runs = {run.label.number: run for run in import_tree(tmp_path)[0].runs}
+    runs = {run.label.number: run for run, _ in measured_runs(tmp_path)}
     assert {number: str(run.verdict) for number, run in runs.items()} == {"0": "unknown", "1": "unknown", "2": "valid"}
     assert [one.check for one in runs["1"].verdicts] == ["same-machine", "concurrent-run"]
 
@@ -106,4 +106,4 @@ def test_missing_cpus_of_a_shared_machine_say_nothing_of_its_siblings(tmp_path: 
     contended = {"cpu.log": cpu_log(effective=12.0, cache_kib=None), "io-wr-results.log": log("B1 E16")}
     write_run(tmp_path, f"{day}/1", {"network-ping.log": ping, **contended})
     write_run(tmp_path, f"{day}/2", {"network-ping.log": ping})
-    assert [str(run.verdict) for run in import_tree(tmp_path)[0].runs] == ["invalid", "unknown"]
+    assert [str(run.verdict) for run, _ in measured_runs(tmp_path)] == ["invalid", "unknown"]

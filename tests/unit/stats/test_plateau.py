@@ -2,7 +2,7 @@
 
 import pytest
 
-from nephoscope.importers.cloud_report_2019.logs import import_tree
+from nephoscope.importers.cloud_report_2019.logs import measured_runs
 from nephoscope.model.records import VerdictKind
 from nephoscope.stats.plateau import caps
 from tests.support.shared_data import shared
@@ -33,12 +33,11 @@ def test_fewer_types_more_spread_fewer_trials_or_another_level_are_none(trials: 
 
 
 def test_the_caps_of_2019_are_found() -> None:
-    _, rows = import_tree(shared("cloud-report-2019"))
     by_type: dict[str, list[float]] = {}
-    for row in rows:
-        written = (row.tool, row.metric, row.threads) == ("sysbench fileio random write", "written_bytes_per_s", 64)
-        if written and row.verdict is VerdictKind.VALID and row.provider == "aws":
-            by_type.setdefault(row.machine_type, []).append(row.value)
+    for run, measured in measured_runs(shared("cloud-report-2019")):
+        for row in measured if run.verdict is VerdictKind.VALID and run.label.provider == "aws" else ():
+            if (row.tool, row.metric, row.threads) == ("sysbench fileio random write", "written_bytes_per_s", 64):
+                by_type.setdefault(run.label.machine_type, []).append(row.value)
     found = caps(by_type)
     assert [cap.types for cap in found] == [
         ("m5ad.4xlarge", "m5d.4xlarge", "r5ad.4xlarge", "r5d.4xlarge"),

@@ -16,7 +16,8 @@ if TYPE_CHECKING:
 
 Logs = Annotated[Path, typer.Argument(metavar="PATH", help="the folder that holds PROVIDER/TYPE/DATE/RUN/*.log")]
 Tables = Annotated[
-    Path | None, typer.Option("--out", metavar="DIR", help="write measurements (CSV, Parquet) and verdicts (JSON) here")
+    Path | None,
+    typer.Option("--out", metavar="DIR", help="results folder for every number, and for the verdicts (import.json)"),
 ]
 Into = Annotated[
     Path, typer.Option("--out", metavar="DIR", help="results folder: a new one, or that of an earlier import")

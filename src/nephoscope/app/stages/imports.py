@@ -10,14 +10,14 @@ from pydantic import ValidationError
 import nephoscope
 from nephoscope.app.stages.evaluation import status
 from nephoscope.importers import folder as import_folder
-from nephoscope.importers.cloud_report_2019.logs import ImportRecord, import_tree
+from nephoscope.importers.cloud_report_2019.logs import ImportRecord, measured_runs, record_of
 from nephoscope.importers.cloud_report_2019.study import study_of
 from nephoscope.importers.registry import IMPORTERS
 from nephoscope.model.errors import InputError
 from nephoscope.model.records import SourceRecord
-from nephoscope.model.rows import ImportedRow, TrialRow
+from nephoscope.model.rows import TrialRow
 from nephoscope.model.words import counted, without_kind
-from nephoscope.store.atomic import write_bytes, write_text
+from nephoscope.store.atomic import write_text
 from nephoscope.store.folder import ResultsFolder
 
 
@@ -62,7 +62,7 @@ def import_results(
 
 
 def import_cloud_report_2019(tree: Path, out: Path | None) -> ImportRecord:
-    """Logs of 2019 -> verdicts, and with `out` a results folder with every number and import.json there.
+    """Logs of 2019 -> verdicts, and with `out` a results folder with every number, and the verdicts in import.json.
 
     Raises:
         InputError: no such logs, or `out` holds a study that was measured here.
@@ -71,16 +71,11 @@ def import_cloud_report_2019(tree: Path, out: Path | None) -> ImportRecord:
     """
     if out is None:
         with _possible_values(tree):
-            return import_tree(tree)[0]
-    from nephoscope.analysis.tables import to_csv, to_parquet
-
+            return record_of([run for run, _ in measured_runs(tree)])
     _refuse_inside(out, tree)
     with _possible_values(tree):
         record, study = study_of(tree)
     import_folder.write(study, ResultsFolder(out), nephoscope.__version__)
-    rows = import_tree(tree)[1]
-    write_bytes(out / "import.csv", to_csv(rows, ImportedRow))
-    write_bytes(out / "import.parquet", to_parquet(rows, ImportedRow))
     write_text(out / "import.json", record.model_dump_json(by_alias=True, indent=1) + "\n")
     return record
 

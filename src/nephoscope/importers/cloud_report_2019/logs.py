@@ -12,7 +12,7 @@ from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, Literal, TypeVar
+from typing import Literal, TypeVar
 
 from pydantic import Field
 
@@ -45,7 +45,6 @@ from nephoscope.importers.tree import content_of
 from nephoscope.model.errors import InputError, OutputUnreadable
 from nephoscope.model.frozen import Frozen
 from nephoscope.model.records import Verdict, VerdictKind
-from nephoscope.model.rows import ImportedRow
 from nephoscope.model.units import MIB
 from nephoscope.parsers.cpu_lines import parse_cpu_lines
 from nephoscope.parsers.iperf2 import parse_iperf_client
@@ -138,27 +137,8 @@ def words_of(reasons: Mapping[str, int]) -> str:
     return ", ".join(f"{check} {count}" for check, count in reasons.items())
 
 
-def import_tree(tree: Path) -> tuple[ImportRecord, list[ImportedRow]]:
-    """Every run below a folder, by path, and every number of their logs, in order, also of runs that do not count.
-
-    Raises:
-        InputError: the folder cannot be read, or holds no such logs.
-    """
-    judged = measured_runs(tree)
-    rows = [_row(run, number) for run, measured in judged for number in measured]
-    return record_of([run for run, _ in judged]), sorted(rows, key=_order)
-
-
-def _order(row: ImportedRow) -> tuple[Any, ...]:
-    """Of the table: by machine, run, tool and metric, the number of the whole run before those within it."""
-    return (
-        *(row.provider, row.machine_type, row.date, row.number, row.run, row.tool, row.metric, row.threads or 0),
-        *(row.at_s is not None, row.at_s or 0.0, row.value),
-    )
-
-
 def record_of(runs: list[ImportedRun]) -> ImportRecord:
-    """What import.json holds."""
+    """What was imported, counted by labelled type."""
     return ImportRecord(source=SOURCE, licence=LICENCE, not_known=NOT_KNOWN, counts=_counts(runs), runs=runs)
 
 
@@ -359,19 +339,6 @@ def _measured(logs: "_Logs", known: MachineType | None) -> list[ImportedMeasurem
         _READ: sections,
     }
     return [one for name, read in readers.items() for one in logs.read(name, read) or []]
-
-
-def _row(run: ImportedRun, measured: ImportedMeasurement) -> ImportedRow:
-    verdicts = [*run.verdicts, *([measured.own_verdict] if measured.own_verdict else [])]
-    return ImportedRow(
-        run=run.run,
-        **run.label.model_dump(),
-        **measured.model_dump(exclude={"own_verdict"}),
-        verdict=overall(verdicts),
-        reasons=[f"{one.check}: {one.reason}" for one in verdicts if one.verdict is not VerdictKind.VALID],
-        source=SOURCE,
-        licence=LICENCE,
-    )
 
 
 def _counts(runs: Sequence[ImportedRun]) -> list[TypeCounts]:
