@@ -10,7 +10,7 @@ from pydantic import ValidationError
 from nephoscope.analysis.equal_benchmarks import under_test, with_equals
 from nephoscope.analysis.inputs import ObservedMachine, StudyInputs
 from nephoscope.analysis.machine_keys import SeenMachine, Sighting, machine_keys
-from nephoscope.analysis.stored_trials import MADE_BY, Stored, add_to, begun_digest, verified_trials
+from nephoscope.analysis.stored_trials import Stored, add_to, begun_digest, stamp_of_inputs, verified_trials
 from nephoscope.benchmarks.base import Benchmark
 from nephoscope.benchmarks.load.output import client_cpu_share
 from nephoscope.checks.kinds import differing_facts
@@ -42,7 +42,6 @@ from nephoscope.store.attempt import Attempt
 from nephoscope.store.digests import RAW
 from nephoscope.store.files import read_text
 from nephoscope.store.folder import ResultsFolder
-from nephoscope.store.made_from import Looks
 from nephoscope.study.claims import Claims, load_claims
 from nephoscope.study.model import Study
 
@@ -83,13 +82,14 @@ def collect(
             be read with this one's parameters and metrics.
         DamagedFile, NewerSchema: a stored file cannot be read.
     """
-    plan, source, looks = folder.plan(), folder.source(), Looks(folder.path, MADE_BY)
+    plan, source = folder.plan(), folder.source()
     used = imported_rows(plan, source) if source else benchmark_rows(plan, benchmarks)
     metrics = {row.benchmark: {metric.name: metric for metric in row.metrics} for row in used}
     subjects = {row.benchmark: row.subject for row in used}
     intents = [planned.intent for planned in plan.trials]
+    stamp = stamp_of_inputs(folder, plan)  # before anything is read: what changes meanwhile must differ later
     inputs_digest, found = begun_digest(folder), []
-    for row in verified_trials(folder, looks, remember=remember):
+    for row in verified_trials(folder, remember=remember):
         add_to(inputs_digest, row)
         judged = again.read(row.readable, row.intent) if again and row.readable else row.attempt
         found.append(
@@ -133,7 +133,7 @@ def collect(
         looks=folder.looks(),
         judged_again=again.disturbance if again else None,
         inputs_digest=inputs_digest.hexdigest(),
-        stamp=looks.stamp,
+        stamp=stamp,
     )
 
 

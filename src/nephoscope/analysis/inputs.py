@@ -80,9 +80,9 @@ class StudyInputs:
     judged_again: Disturbance | None = None
     """How stored steal was judged again; None: as when the trials ran."""
     inputs_digest: str | None = None
-    """See `collect.made_from`."""
+    """Of everything that the analysis is made from: study, plan, and what is stored of each attempt that counts."""
     stamp: str = ""
-    """What the files looked like before they were read, see `store.made_from`; empty: they come from no folder."""
+    """What the files looked like before they were read, see `store.index`; empty: not known."""
 
     @property
     def tool_versions(self) -> dict[str, list[str]]:

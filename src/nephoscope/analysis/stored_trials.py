@@ -5,10 +5,10 @@ from dataclasses import dataclass
 
 import nephoscope
 from nephoscope.model.records import Plan, TrialIntent
+from nephoscope.store import index
 from nephoscope.store.attempt import Attempt, ReadOnce
 from nephoscope.store.files import read_text
 from nephoscope.store.folder import ResultsFolder, Trial, decisive
-from nephoscope.store.made_from import Looks, remembered, stamp_now
 from nephoscope.store.verified import Checked, Verifier, look
 
 TABLES_VERSION = 19
@@ -43,24 +43,21 @@ class Stored:
             self.attempt.forget()
 
 
-def stored_trials(folder: ResultsFolder, verifier: Verifier | None = None, looks: Looks | None = None) -> list[Stored]:
+def stored_trials(folder: ResultsFolder, verifier: Verifier | None = None) -> list[Stored]:
     """Every planned trial, in the plan's order; with a verifier, each attempt is compared with its digests.
 
     With a verifier, the files of each attempt are read only once, and a committed attempt has those that were compared,
-    and no others. What the files look like is added to `looks`.
+    and no others.
     """
     since_ns, not_needed = folder.in_use_since_ns(), folder.not_needed()
     rows: list[Stored] = []
     for planned, trial in folder.planned():
         attempts = trial.attempts()
-        seen = {one.number: look(one) for one in attempts} if verifier else {}
-        if looks is not None:
-            looks.add(one.stamp for one in seen.values())
         attempt, checked = decisive(attempts), None
         if verifier and attempt:
-            looks_like = seen[attempt.number]
-            attempt = ReadOnce(attempt, looks_like.files if looks_like.committed else None)
-            checked = verifier.check(attempt, looks_like)
+            seen = look(attempt)
+            attempt = ReadOnce(attempt, seen.files if seen.committed else None)
+            checked = verifier.check(attempt, seen)
         altered = checked is not None and bool(checked.altered)
         intent = trial.started_as(planned.intent) if attempt and not altered else planned.intent
         running = attempt is not None and attempt.status() is None and _is_live(trial, attempt, since_ns)
@@ -73,31 +70,33 @@ def _is_live(trial: Trial, attempt: Attempt, since_ns: int | None) -> bool:
     return since_ns is not None and trial.touched_ns(attempt) >= since_ns
 
 
-def verified_trials(folder: ResultsFolder, looks: Looks | None = None, *, remember: bool = True) -> list[Stored]:
+def verified_trials(folder: ResultsFolder, *, remember: bool = True) -> list[Stored]:
     """As `stored_trials`, each compared with its digests; files that have not changed since are not read again.
 
     `remember`: what was compared is stored in the folder for the next time.
     """
     verifier = Verifier(folder.path)
-    rows = stored_trials(folder, verifier, looks)
+    rows = stored_trials(folder, verifier)
     if remember:
         verifier.save()
     return rows
 
 
-def made_from(folder: ResultsFolder, inputs_digest: str, plan: Plan) -> bool:
-    """Whether the folder is still what an analysis with this digest was made from, and the analysis was made here.
+def stamp_of_inputs(folder: ResultsFolder, plan: Plan) -> str:
+    """Of everything that an analysis of these trials reads, as it looks now; '' a trial cannot be read."""
+    trials = [planned.intent.id for planned in plan.trials if folder.concerns(planned.intent.id)]
+    return index.stamp_of_inputs(folder.path, MADE_BY, trials)
+
+
+def is_of_these_trials(folder: ResultsFolder, plan: Plan) -> bool:
+    """Whether the folder is still what its analysis was made from, and the analysis was made here.
 
     If not, a trial was measured, parsed again or copied in since; or the folder is a copy: its tables may say anything.
-
-    Args:
-        folder: results.
-        inputs_digest: of everything the analysis was made from: study, plan, and what is stored of each attempt that
-            counts.
-        plan: as the analysis knows it.
     """
-    trials = [planned.intent.id for planned in plan.trials if folder.concerns(planned.intent.id)]
-    return remembered(folder.path, stamp_now(folder, trials, MADE_BY)) == inputs_digest
+    known = index.analysed(folder.path)
+    if known is None or known.sha256 != folder.analysis_digests().get(folder.analysis_path.name):
+        return False
+    return known.stamp == stamp_of_inputs(folder, plan)
 
 
 def begun_digest(folder: ResultsFolder) -> "hashlib._Hash":

@@ -9,8 +9,8 @@ looks/<NN>.json                             what was known after a block, if the
 fleet-id                                    marks the machines that belong to this folder
 rehearsal.log                               simulated clusters that a rehearsal created and deleted; only there
 verified.json                               what was compared with its digests; may be deleted
-index.json                                  what `status` says of trials that have not changed; may be deleted
-made-from.json                              what the analysis was made from, as it looked; may be deleted
+index.json                                  what `status` says of trials that have not changed, and of which files the
+                                            analysis was made; may be deleted
 scratch/                                    data of databases and files under test; deleted when the study is done
 """
 
@@ -38,7 +38,7 @@ _STUDY_NAME = re.compile(r"[a-z0-9][a-z0-9.-]{0,62}")
 """As `study.names.Name`: it becomes part of tags, by which machines are found and deleted."""
 _ATTEMPT = re.compile(r"[1-9][0-9]*")
 _OURS = re.compile(
-    r"study\.toml|source\.json|trials|looks|scratch|prices\.csv|claims\.toml|fleet-id|lock|(?:verified|index|made-from)\.json|queue\.sqlite.*|lost\+found"
+    r"study\.toml|source\.json|trials|looks|scratch|prices\.csv|claims\.toml|fleet-id|lock|(?:verified|index)\.json|queue\.sqlite.*|lost\+found"
 )
 """What a folder without a plan may hold: what an interrupted `run` or the user wrote, and a new file system."""
 _MEND_STUDY = "restore it from a copy: it is the study file from which `nephoscope run` created this folder"

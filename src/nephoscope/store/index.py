@@ -1,11 +1,12 @@
-"""What `status` says of each trial, for as long as no file of the trial changes.
+"""What `status` says of each trial, and that the stored analysis is of them, for as long as no file of theirs changes.
 
-`index.json` in the results folder remembers it, with what the files looked like. It can be deleted at any time.
+`index.json` in the results folder remembers both, with what the files looked like. It can be deleted at any time.
 """
 
 import hashlib
 import os
 from collections.abc import Iterable, Mapping
+from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Literal
@@ -21,6 +22,8 @@ NAME = "index.json"
 _STATES = "states.jsonl"
 """Of a trial, and no part of its row: it grows while the row stays the same."""
 _OF_STUDY = ("plan.json", "study.toml", "source.json")
+_OF_USER = ("prices.csv", "claims.toml")
+"""What an analysis reads besides."""
 _Seen = tuple[str, int, int, int, int] | tuple[str]
 
 
@@ -33,11 +36,21 @@ class Known(Frozen):
     """By its attempts; None: one of them is still open."""
 
 
+class Analysed(Frozen):
+    """Which analysis is stored, and what everything that it was made from looked like before it was read."""
+
+    stamp: str
+    """See `stamp_of_inputs`."""
+    sha256: str
+    """Of analysis.json."""
+
+
 class _Index(Frozen):
     schema_: Literal["nephoscope/index/1"] = Field(default="nephoscope/index/1", alias="schema")
-    about: str
-    priced: bool
-    trials: dict[str, Known | None]
+    about: str = ""
+    priced: bool = False
+    trials: dict[str, Known | None] = {}
+    analysed: Analysed | None = None
 
 
 @dataclass(frozen=True)
@@ -64,20 +77,36 @@ def about(results: Path, version: str, also: Iterable[str] = ()) -> str:
 
 def remembered(results: Path, now: str) -> Remembered | None:
     """What is still so; None: nothing is remembered, or it is about something else than `now` (see `about`)."""
-    try:
-        found = files.read(results / NAME, _Index)
-    except (OSError, InputError):
-        return None
+    found = _read(results)
     return Remembered(found.about, found.priced, found.trials) if found.about == now else None
 
 
 def save(results: Path, found: Remembered) -> None:
     """Remembers it. A folder that cannot be written to is read again the next time."""
-    index = _Index(about=found.about, priced=found.priced, trials=dict(found.trials))
+    update = {"about": found.about, "priced": found.priced, "trials": dict(found.trials)}
+    _write(results, _read(results).model_copy(update=update))
+
+
+def analysed(results: Path) -> Analysed | None:
+    """What the stored analysis was made from; None: not known."""
+    return _read(results).analysed
+
+
+def save_analysed(results: Path, found: Analysed) -> None:
+    """Remembers it. In a folder that cannot be written to, everything is read again the next time."""
+    _write(results, _read(results).model_copy(update={"analysed": found}))
+
+
+def _read(results: Path) -> _Index:
     try:
+        return files.read(results / NAME, _Index)
+    except (OSError, InputError):
+        return _Index()
+
+
+def _write(results: Path, index: _Index) -> None:
+    with suppress(StorageFailed):
         atomic.write_text(results / NAME, index.model_dump_json(by_alias=True) + "\n")
-    except StorageFailed:
-        return
 
 
 def forget(results: Path) -> None:
@@ -88,6 +117,16 @@ def forget(results: Path) -> None:
 def stamps(results: Path, trials: Iterable[str]) -> dict[str, str]:
     """Trial -> a text that differs if size, times, inode or name of one of its files does; '' cannot be read."""
     return {trial: _stamp(f"{results}/trials/{trial}") for trial in trials}
+
+
+def stamp_of_inputs(results: Path, version: str, trials: Iterable[str]) -> str:
+    """Differs if one of the files does that an analysis of these trials reads; reads none. '' one cannot be read.
+
+    `version`: of nephoscope and its tables.
+    """
+    found = stamps(results, trials)
+    seen: list[_Seen] = [(f"{trial} {stamp}",) for trial, stamp in found.items()]
+    return _digest([*seen, (about(results, version, also=_OF_USER),)]) if all(found.values()) else ""
 
 
 def _stamp(folder: str) -> str:

@@ -113,8 +113,7 @@ def test_an_untouched_folder_is_verified_and_nothing_of_it_is_read_twice(
     assert evaluation.status_and_spent(folder, 0) == (rows, None), "the fake provider has no prices"
     evaluation.analyze(folder)
     verifying.verify(folder)
-    for name in ("made-from.json", "index.json"):
-        assert not (folder.path / name).exists(), "verify may find what looks unchanged"
+    assert not (folder.path / "index.json").exists(), "verify may find what looks unchanged"
 
 
 def test_a_report_after_an_analysis_reads_no_trial_until_a_file_of_one_looks_different(
@@ -126,11 +125,11 @@ def test_a_report_after_an_analysis_reads_no_trial_until_a_file_of_one_looks_dif
     monkeypatch.setattr(Attempt, "committed", lambda attempt: pytest.fail(f"{attempt.folder} is read again"))
     assert evaluation.analysed(folder) == stored
     monkeypatch.undo()
-    made_from = folder.path / "made-from.json"
+    index = folder.path / "index.json"
     for damage in (Path.unlink, lambda path: path.write_text("[" * 100_000)):
-        damage(made_from)
+        damage(index)
         assert evaluation.analysed(folder) == stored, "what was remembered can be lost or damaged"
-        assert made_from.stat().st_size < 1000, "and is remembered again"
+        assert index.stat().st_size < 1000, "and is remembered again"
     seven_times(attempt_of(folder))
     again = evaluation.analysed(folder)
     assert again.inputs_digest != stored.inputs_digest
@@ -150,7 +149,7 @@ def test_tables_that_came_with_a_copy_are_made_again_whatever_their_digests_say(
     assert not verifying.verify(copy).differences
     assert evaluation.analysed(copy).title == honest.title
     stored.write(copy, forged)
-    (copy.path / "made-from.json").unlink()
+    (copy.path / "index.json").unlink()
 
     def full(*_: object) -> None:
         raise StorageFailed("the disk is full")

@@ -31,7 +31,7 @@ ODD = (
     *("1e308", "-1e308", "1e200", "1e30", "-1", "0", "-0.0", "1e-320", "-5e-324", "1e999", "NaN", "-Infinity"),
     *("9" * 400, "-" + "9" * 5_000, str(2**63), "[" * 2_000 + "]" * 2_000),
 )
-DERIVED = ("analysis.json", "index.json", "verified.json", "made-from.json")
+DERIVED = ("analysis.json", "index.json", "verified.json")
 
 
 @pytest.fixture(scope="module")

@@ -13,7 +13,7 @@ from typing import Any
 import nephoscope
 from nephoscope.analysis.collect import collect, subjects_of, trial_row
 from nephoscope.analysis.inputs import StudyInputs
-from nephoscope.analysis.stored_trials import MADE_BY, Stored, made_from, stored_trials, verified_trials
+from nephoscope.analysis.stored_trials import MADE_BY, Stored, is_of_these_trials, stored_trials, verified_trials
 from nephoscope.analysis.usable import usable_cells
 from nephoscope.app.files import read_text
 from nephoscope.benchmarks.registry import BENCHMARKS
@@ -43,7 +43,6 @@ from nephoscope.store.atomic import write_bytes, write_text
 from nephoscope.store.attempt import Attempt
 from nephoscope.store.folder import ResultsFolder
 from nephoscope.store.index import Known
-from nephoscope.store.made_from import remember, remembered, stamp_now
 from nephoscope.study.claims import load_claims
 from nephoscope.study.load import load_study
 from nephoscope.study.model import Stated, Study
@@ -118,7 +117,9 @@ def parse(folder: ResultsFolder, clock: Clock) -> Parsed:
                 attempt.write_status_again(_unreadable(status, derived, clock))
                 continue
             parsed += 1
-            for file in attempt.derive_again(derived, _finished(status, clock)):
+            for file in attempt.derive_again(
+                derived, Status(state="finished", at_unix_ms=clock.unix_ms(), duration_s=status.duration_s)
+            ):
                 differ[file].append(row.intent.id)
     return Parsed(parsed, unreadable, dict(sorted(differ.items())))
 
@@ -167,10 +168,6 @@ def _derived(attempt: Attempt, intent: TrialIntent) -> Derived | OutputUnreadabl
         return OutputUnreadable(
             f"its parser crashed: {type(error).__name__}: {error}", hint="please report it with the trial's raw output"
         )
-
-
-def _finished(status: Status, clock: Clock) -> Status:
-    return Status(state="finished", at_unix_ms=clock.unix_ms(), duration_s=status.duration_s)
 
 
 def _unreadable(status: Status, error: NephoscopeError, clock: Clock) -> Status:
@@ -241,8 +238,9 @@ def analyze(folder: ResultsFolder, disturbance: Disturbance | None = None) -> An
     inputs = _inputs(folder, study, again)
     analysed = analyse(inputs)
     stored.write(folder, analysed)
-    if inputs.inputs_digest is not None:
-        remember(folder.path, inputs.stamp, inputs.inputs_digest)
+    if inputs.stamp:
+        sha256 = folder.analysis_digests()[folder.analysis_path.name]
+        index.save_analysed(folder.path, index.Analysed(stamp=inputs.stamp, sha256=sha256))
     return analysed
 
 
@@ -317,9 +315,9 @@ def _stored_analysis(folder: ResultsFolder) -> AnalysedStudy | None:
         return None
     try:
         found = stored.document(folder)
-        if found.inputs_digest is None or found.missing:  # a defect may have been mended meanwhile
+        if found.missing:  # a defect may have been mended meanwhile
             return None
-        return stored.read(folder, found) if made_from(folder, found.inputs_digest, found.plan) else None
+        return stored.read(folder, found) if is_of_these_trials(folder, found.plan) else None
     except DamagedFile:
         return None
 
@@ -337,12 +335,9 @@ def stored_answers(folder: ResultsFolder) -> list[str]:
         stored = files.read(
             folder.analysis_path, AnalysedStudy, mend=f"nephoscope analyze {folder.path} writes it again"
         )
-        trials = [row.intent.id for row in stored.plan.trials if folder.concerns(row.intent.id)]
-        made_from = remembered(folder.path, stamp_now(folder, trials, MADE_BY))
+        return _answers(stored) if is_of_these_trials(folder, stored.plan) else []
     except (DamagedFile, NewerSchema):
         return []
-    is_current = stored.inputs_digest is not None and made_from == stored.inputs_digest
-    return _answers(stored) if is_current else []
 
 
 def _answers(study: AnalysedStudy) -> list[str]:

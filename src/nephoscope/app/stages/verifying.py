@@ -4,7 +4,7 @@ from pathlib import Path
 
 from nephoscope.model.errors import NephoscopeError
 from nephoscope.model.frozen import Frozen
-from nephoscope.store import index, made_from
+from nephoscope.store import index
 from nephoscope.store.digests import walk
 from nephoscope.store.folder import ResultsFolder
 from nephoscope.store.verified import Verifier
@@ -84,8 +84,7 @@ def verify(folder: ResultsFolder) -> Verification:
             files += sum(1 for _ in walk(attempt.folder))
     differences += [f"{name} was changed since `analyze` wrote it" for name in folder.altered_analysis()]
     verifier.save()
-    index.forget(folder.path)
-    made_from.forget(folder.path)  # a file may differ that looks as it did
+    index.forget(folder.path)  # a file may differ that looks as it did
     return Verification(
         attempts=attempts, files=files, differences=differences, without_digests=without, not_ended=not_ended
     )
