@@ -63,7 +63,7 @@ def editions_of(
     groups: dict[tuple[str, str, tuple[str, ...]], list[_Pair]] = defaultdict(list)
     for pair in pairs:
         groups[pair.after.benchmark, pair.after.metric, pair.names.differs].append(pair)
-    titles = _titles(after)
+    titles = {(row.benchmark, metric.name): metric.title for row in after.benchmarks for metric in row.metrics}
     margin = after.equivalence_margin_percent
     common = {row.benchmark for row in after.benchmarks if not _unlike(before, after, row.benchmark)}
     together = _Family(_claims(list(groups.values())), alpha, margin, titles)
@@ -84,10 +84,6 @@ def editions_of(
 def _order(key: tuple[str, str, tuple[str, ...]]) -> tuple[Any, ...]:
     benchmark, metric, differs = key
     return differs, benchmark, metric
-
-
-def _titles(study: AnalysedStudy) -> dict[tuple[str, str], str]:
-    return {(row.benchmark, metric.name): metric.title for row in study.benchmarks for metric in row.metrics}
 
 
 def _claims(groups: Sequence[Sequence[_Pair]]) -> int:

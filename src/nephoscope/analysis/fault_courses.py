@@ -53,7 +53,9 @@ def courses_of(
         baseline_s: a fault's time begins so long before it.
     """
     step_s = float(max(1, ceil((span_s[1] - span_s[0]) / MOST_STEPS)))
-    begins = {trial: sorted(row.at_s or 0.0 for row in rows) for trial, rows in _by_trial(faults).items()}
+    begins = {
+        trial: sorted(row.at_s or 0.0 for row in rows) for trial, rows in grouped(faults, lambda row: row.trial).items()
+    }
     of_rates = _laid_over(rates, begins, span_s, baseline_s, step_s)
     of_responses = _laid_over(responses, begins, span_s, baseline_s, step_s)
     found = []
@@ -106,10 +108,6 @@ def _laid_over(
         if since_s is not None and span_s[0] <= since_s <= span_s[1]:
             found.setdefault(floor(since_s / step_s), {}).setdefault((row.trial, number), []).append(row.value)
     return found
-
-
-def _by_trial(rows: Sequence[MeasurementRow]) -> Mapping[str, list[MeasurementRow]]:
-    return grouped(rows, lambda row: row.trial)
 
 
 def _rows(of: Workings) -> Iterator[FaultCourseRow]:

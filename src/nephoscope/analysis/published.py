@@ -88,7 +88,7 @@ def _needed(archive: zipfile.ZipFile, bundle: Path) -> dict[str, zipfile.ZipInfo
     found: dict[str, zipfile.ZipInfo] = {}
     for entry in archive.infolist():
         name = Path(entry.filename).name
-        if not _is_needed(name):
+        if not (name == DOCUMENT or name.removesuffix(".csv") in tables()):
             continue
         if name in found:
             raise DamagedFile(
@@ -108,10 +108,6 @@ def _content(archive: zipfile.ZipFile, entry: zipfile.ZipInfo) -> bytes:
         raise zipfile.BadZipFile(f"{entry.filename} is not packed by deflate")
     with archive.open(entry) as packed:
         return packed.read(entry.file_size)
-
-
-def _is_needed(name: str) -> bool:
-    return name == DOCUMENT or name.removesuffix(".csv") in tables()
 
 
 def _rows(table: Table[Any], study: AnalysedStudy, content: Mapping[str, bytes]) -> list[Any]:

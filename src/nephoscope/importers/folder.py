@@ -80,7 +80,9 @@ def write(study: ImportedStudy, folder: ResultsFolder, version: str) -> SourceRe
 def _planned(study: ImportedStudy) -> Iterator[tuple[PlannedTrial, ImportedTrial]]:
     """In the order in which they were measured, as far as that is known; the n-th of a kind is its replicate n."""
     # Shared by all trials of a machine: those of 30,000 would take half a gigabyte.
-    configurations = {name: _configuration(one).model_dump(mode="json") for name, one in study.machines.items()}
+    configurations = {
+        name: Configuration.model_validate(_keys(one)).model_dump(mode="json") for name, one in study.machines.items()
+    }
     seen: dict[tuple[str, str], int] = defaultdict(int)
     in_block: dict[int, int] = defaultdict(int)
     ids: set[str] = set()
@@ -115,10 +117,6 @@ def _planned(study: ImportedStudy) -> Iterator[tuple[PlannedTrial, ImportedTrial
             seed=SEED,
         )
         yield PlannedTrial(intent=intent, expected_duration_s=trial.duration_s or 0, price_usd=None), trial
-
-
-def _configuration(machine: ImportedMachine) -> Configuration:
-    return Configuration.model_validate(_keys(machine))
 
 
 def _keys(machine: ImportedMachine) -> dict[str, object]:

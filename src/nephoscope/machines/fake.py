@@ -1,5 +1,6 @@
 """A machine made of a table of answers. It ships, so that a whole study can be rehearsed without machine or clock."""
 
+import json
 import shlex
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
@@ -104,3 +105,28 @@ class _FakeBackground:
     async def stop(self, *, signal: int, timeout_s: float) -> int | None:  # noqa: ARG002 - it stops at once
         self._running = False
         return 0
+
+
+_TICKS_PER_S = 100
+
+
+def idle_line(elapsed_s: float, cpus: int, network: Sequence[Mapping[str, object]] = ()) -> bytes:
+    """A line of `nephoscope-load telemetry` on a machine whose CPUs do nothing."""
+    busy = dict.fromkeys(("user", "nice", "system", "iowait", "irq", "softirq", "steal"), 0)
+    idle = round(_TICKS_PER_S * elapsed_s)
+    line = {
+        "at_unix_ms": round(1000 * elapsed_s),
+        "elapsed_s": elapsed_s,
+        "cpu": [
+            {"cpu": "cpu", **busy, "idle": idle * cpus},
+            *({"cpu": f"cpu{cpu}", **busy, "idle": idle} for cpu in range(cpus)),
+        ],
+        "jiffies_per_s": _TICKS_PER_S,
+        "disks": [],
+        "network": list(network),
+        "load_1m": 0.0,
+        "procs_running": 1,
+        "psi_cpu_some_us": None,
+        "own_cpu_us": round(100 * elapsed_s),
+    }
+    return json.dumps(line).encode() + b"\n"

@@ -103,17 +103,15 @@ def _fewer_than_the_edition(study: Study) -> list[str]:
 def _equal_configurations(study: Study) -> list[str]:
     groups: dict[str, list[str]] = defaultdict(list)
     for configuration in study.configurations:
-        groups[_what_is_measured(configuration)].append(configuration.name)
+        groups[configuration.model_dump_json(exclude={"name", "labels", "price_usd_per_hour", "price_basis"})].append(
+            configuration.name
+        )
     return [
         f"configurations {', '.join(names)} differ only in name or price: an A/A comparison, whose differences are "
         "noise"
         for names in groups.values()
         if len(names) > 1
     ]
-
-
-def _what_is_measured(configuration: Configuration) -> str:
-    return configuration.model_dump_json(exclude={"name", "labels", "price_usd_per_hour", "price_basis"})
 
 
 def expand(

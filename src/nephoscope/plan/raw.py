@@ -43,7 +43,7 @@ def check_raw(
         asked = parameters.of(intent.benchmark)
         if configuration.provider in CLOUDS:
             _require_fit(intent, configuration, benchmark, asked, footprints, placement)
-        elif _wanted(asked, configuration, benchmark)[0] == VOLUME and _is_real(configuration):
+        elif _wanted(asked, configuration, benchmark)[0] == VOLUME and configuration.provider not in {"fake", "other"}:
             raise InputError(
                 f"{intent.benchmark.name} on {configuration.name}: nephoscope creates raw volumes only on clouds",
                 hint='name the device instead of "volume", and again in `destroys_data_on`',
@@ -100,8 +100,3 @@ def _wanted(parameters: Any, configuration: Configuration, benchmark: Benchmark)
     own = configuration.database.aerospike
     driven = benchmark.subject_of(parameters) is Subject.DATABASE and configuration.database.system == "aerospike"
     return needs.raw_device or (own.device if own is not None and driven else None), needs
-
-
-def _is_real(configuration: Configuration) -> bool:
-    """False for a rehearsal, and for machines that are only planned."""
-    return configuration.provider not in {"fake", "other"}

@@ -163,16 +163,19 @@ def _bill(offer: Offer, book: PriceBook, on: date, method: Method, basis: Basis,
         volumes=offer.volumes,
     )
     bill = month(book, on, machine, method, database=offer.database_machines, load=offer.load_machines)
-    if method.counts == "all machines" and offer.load_type is not None:
-        reason = f"the load machine {offer.load_type} has another type, but the formula supports only one"
-        return bill.model_copy(update={"reasons_missing": (*bill.reasons_missing, reason)})
-    if method.counts == "all machines" and offer.load_region is not None:
-        reason = f"the load machine is in {offer.load_region}, but the formula supports only one region"
-        return bill.model_copy(update={"reasons_missing": (*bill.reasons_missing, reason)})
-    if method.counts == "all machines" and offer.load_volumes not in {None, offer.volumes}:
-        reason = "the load machine's disks differ from the database machines', but the formula supports only one kind"
-        return bill.model_copy(update={"reasons_missing": (*bill.reasons_missing, reason)})
-    return bill
+    unlike = _unlike(offer) if method.counts == "all machines" else None
+    return bill if unlike is None else bill.model_copy(update={"reasons_missing": (*bill.reasons_missing, unlike)})
+
+
+def _unlike(offer: Offer) -> str | None:
+    """Why a formula for machines of one kind cannot count the load machine; None: it can."""
+    if offer.load_type is not None:
+        return f"the load machine {offer.load_type} has another type, but the formula supports only one"
+    if offer.load_region is not None:
+        return f"the load machine is in {offer.load_region}, but the formula supports only one region"
+    if offer.load_volumes not in {None, offer.volumes}:
+        return "the load machine's disks differ from the database machines', but the formula supports only one kind"
+    return None
 
 
 UP_TO_30_PERCENT = (1.0, 0.8, 0.6, 0.4)

@@ -8,7 +8,7 @@ from itertools import repeat
 from typing_extensions import override
 
 from nephoscope.machines.facts import AGAIN
-from nephoscope.machines.fake import Answer, AnswerTo, Elapses, FakeRemote
+from nephoscope.machines.fake import Answer, AnswerTo, Elapses, FakeRemote, idle_line
 from nephoscope.machines.remote import MachineHandle
 from nephoscope.model.errors import NephoscopeError
 from nephoscope.providers.base import Cluster, ClusterRequest, Provider, cluster_of, study_of
@@ -89,7 +89,7 @@ def idle_answers(cpus: int) -> dict[str, Callable[[Sequence[str], bytes], Answer
         return Answer(f"{first}\n{AGAIN}\n{second}".encode())
 
     def telemetry(_argv: Sequence[str], _stdin: bytes) -> Answer:
-        return Answer("".join(json.dumps(_idle_counters(second)) + "\n" for second in range(3)).encode())
+        return Answer(b"".join(idle_line(float(second), CPUS_OF_ALL) for second in range(3)))
 
     fields = [{"field": f"{name}:", "data": value} for name, value in lscpu.items()]
     return {
@@ -97,22 +97,4 @@ def idle_answers(cpus: int) -> dict[str, Callable[[Sequence[str], bytes], Answer
         "head": head,
         "sh": watch,
         "nephoscope-load": telemetry,
-    }
-
-
-def _idle_counters(second: int) -> dict[str, object]:
-    """A line of `nephoscope-load telemetry` on an idle machine."""
-    busy = dict.fromkeys(("user", "nice", "system", "iowait", "irq", "softirq", "steal"), 0)
-    cpus = ["cpu", *(f"cpu{number}" for number in range(CPUS_OF_ALL))]
-    return {
-        "at_unix_ms": 1000 * second,
-        "elapsed_s": float(second),
-        "cpu": [{"cpu": cpu, **busy, "idle": _TICKS_BETWEEN_LOOKS * second} for cpu in cpus],
-        "jiffies_per_s": 100,
-        "disks": [],
-        "network": [],
-        "load_1m": 0.0,
-        "procs_running": 1,
-        "psi_cpu_some_us": None,
-        "own_cpu_us": 100 * second,
     }

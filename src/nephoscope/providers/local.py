@@ -54,7 +54,6 @@ class LocalProvider(Provider):
 
     @override
     async def list(self, study: str) -> list[str]:
-        """Always empty."""
         return []
 
     @override

@@ -242,7 +242,6 @@ class SshProvider(Provider, FindsByPlan):
 
     @override
     async def find(self, study: str, configurations: Sequence[Configuration]) -> Sequence[str]:
-        """Found by their leases."""
         self._held = {key: held for key, held in self._held.items() if held.cluster is not None}
         silent: dict[str, None] = {}
         places: dict[tuple[SshAddress, str], SshRemote] = {}

@@ -84,7 +84,7 @@ def figure_files(figures: Sequence[Figure], study: AnalysedStudy) -> dict[str, b
         files[f"{name}.svg"] = svg.encode()
         files[f"{name}.png"] = vl_convert.svg_to_png(svg, scale=_PNG_SCALE)
         files[f"{name}.csv"] = _rows_of(figure, specs)
-    files[INDEX] = _index(figures, source).encode()
+    files[INDEX] = ("\n".join(_described(figures)) + f"\n{source}\n").encode()
     return files
 
 
@@ -156,11 +156,6 @@ def _rows_of(figure: Figure, specs: Iterable[Spec]) -> bytes:
     columns = unique(name for row in rows for name in row)
     cells = [["" if row.get(name) is None else str(row[name]) for name in columns] for row in rows]
     return csv_of(columns, cells).encode()
-
-
-def _index(figures: Iterable[Figure], source: str) -> str:
-    """Numbers, titles and captions as Markdown."""
-    return "\n".join(_described(figures)) + f"\n{source}\n"
 
 
 def _described(figures: Iterable[Figure]) -> Iterator[str]:

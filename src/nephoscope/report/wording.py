@@ -136,20 +136,16 @@ def range_text(rows: Sequence[Statistic]) -> str:
 
 def statistic_row(row: Statistic, scale: Scale) -> dict[str, object]:
     """A statistic as a row of chart data: numbers in the scale's unit for the marks, texts for the tooltip."""
-    level = row.compared
-    return {
+    found = {
+        **interval_row(row, scale),
         "configuration": row.configuration,
-        "level": scale.value(level.value),
-        "low": scale.value(level.low),
-        "high": scale.value(level.high),
         "minimum": scale.value(row.minimum),
         "maximum": scale.value(row.maximum),
-        "level_text": scale.text(level),
-        "interval_text": interval_text(level, scale) if row.n > 1 else "none: one value",
-        "coverage_text": coverage(level.coverage),
+        "coverage_text": coverage(row.compared.coverage),
         "line": line_of(row),
         "n": str(row.n),
     }
+    return found if row.n > 1 else {**found, "interval_text": "none: one value"}
 
 
 def candidates_text(names: Sequence[str], most: int) -> str:

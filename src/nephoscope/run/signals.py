@@ -33,7 +33,9 @@ async def _guarded(work: Coroutine[Any, Any, Result]) -> Result:
 
     loop = asyncio.get_running_loop()
     # `nohup` ignores SIGHUP, and it stays ignored
-    numbers = [number for number in EXIT_OF_SIGNAL if number != signal.SIGHUP or not _ignored(number)]
+    numbers = [
+        number for number in EXIT_OF_SIGNAL if number != signal.SIGHUP or signal.getsignal(number) is not signal.SIG_IGN
+    ]
     for number in numbers:
         loop.add_signal_handler(number, stop, number)
     try:
@@ -45,7 +47,3 @@ async def _guarded(work: Coroutine[Any, Any, Result]) -> Result:
     finally:
         for number in numbers:
             loop.remove_signal_handler(number)
-
-
-def _ignored(number: int) -> bool:
-    return signal.getsignal(number) is signal.SIG_IGN

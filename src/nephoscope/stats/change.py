@@ -74,7 +74,7 @@ def change(pairs: Sequence[tuple[Measured, Measured]], confidence: float) -> Cha
     """
     if not pairs:
         raise ValueError("a change needs at least one configuration")
-    before, after = ([_logs(pair[side]) for pair in pairs] for side in (0, 1))
+    before, after = ([np.log(positive_sample(pair[side].values)) for pair in pairs] for side in (0, 1))
     several = all(one.size >= MIN_VALUES for one in (*before, *after))
     flat = sum(float(np.square(one - one.mean()).sum()) <= NO_SPREAD for one in (*before, *after))
     if several and flat >= len(pairs):
@@ -98,10 +98,6 @@ def _in_steps(pairs: Sequence[tuple[Measured, Measured]], confidence: float) -> 
     before, after = (median_interval(side.values).median for side in pairs[0])
     ratio = after / before
     return Change(ratio, reaching(ratio, exact.interval), "rank sums", (before, after))
-
-
-def _logs(one: Measured) -> Floats:
-    return np.log(positive_sample(one.values))
 
 
 def _mean(many: Sequence[Measured], logs: Sequence[Floats]) -> _Mean:

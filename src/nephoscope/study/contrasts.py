@@ -29,7 +29,9 @@ def scopes_of(configurations: Mapping[str, Configuration]) -> dict[Scope, tuple[
         The scope `overall` first, then clouds, then sizes from small to large.
     """
     everyone = tuple(sorted(configurations))
-    by_cloud = _groups({name: _cloud(one) for name, one in configurations.items()})
+    by_cloud = _groups(
+        {name: (one.provider if one.provider in CLOUDS else None) for name, one in configurations.items()}
+    )
     vcpus = {name: many for name, one in configurations.items() if (many := vcpus_of(one)) is not None}
     sizes = Scope.sizes(vcpus.values())
     by_size = _groups({name: sizes[many] for name, many in vcpus.items()})
@@ -52,10 +54,6 @@ def vcpus_of(configuration: Configuration) -> int | None:
     if machine.cores is not None or machine.threads_per_core is not None:
         return machine.cores * machine.threads_per_core if machine.cores and machine.threads_per_core else None
     return machine_name(configuration.provider, machine.type).vcpus if machine.type else None
-
-
-def _cloud(configuration: Configuration) -> str | None:
-    return configuration.provider if configuration.provider in CLOUDS else None
 
 
 Key = TypeVar("Key")

@@ -1,6 +1,5 @@
 """The studies that `nephoscope init` writes: one with every key explained, and those of everyday questions."""
 
-import json
 import re
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -9,6 +8,7 @@ from itertools import pairwise
 from urllib.parse import urlsplit
 
 from nephoscope.model.errors import InputError
+from nephoscope.study.toml_text import as_key, quoted
 
 
 def starter_study(name: str = "my-study") -> str:
@@ -95,7 +95,7 @@ def everyday_study(change: Change | None, dsns: Sequence[str], system: str = "po
         where = "on your server" if len(dsns) == 1 else "on servers of your own" if dsns else _OURS.format(product)
         question, title = f"{change.in_words}, {where}.", f"{product} with {change.in_words}"
         name = _slug(change.key)
-    head = _HEAD.format(question=question, name=_toml(name), title=_toml(title))
+    head = _HEAD.format(question=question, name=quoted(name), title=quoted(title))
     secret = _ELSEWHERE.format("PGPASSWORD" if system == "postgres" else "MYSQL_PWD") if dsns else ""
     driven = _BENCHMARKS.replace("{profile}", "" if system == "postgres" else 'profile = "chatty", ')
     tables = "".join(_configurations(change, dsns, names, system))
@@ -112,16 +112,16 @@ _ELSEWHERE = """
 def _configurations(change: Change | None, dsns: Sequence[str], names: Sequence[str], system: str) -> list[str]:
     found = []
     for place, name in enumerate(names):
-        database = {} if system == "postgres" else {"system": _toml(system)}
+        database = {} if system == "postgres" else {"system": quoted(system)}
         if dsns:
-            database["dsn"] = _toml(dsns[min(place, len(dsns) - 1)])
+            database["dsn"] = quoted(dsns[min(place, len(dsns) - 1)])
         if change is not None and change.key == VERSION:
-            database["version"] = _toml(change.values[place])
+            database["version"] = quoted(change.values[place])
         elif change is not None and len(dsns) < 2:
-            database["settings"] = f"{{ {_key(change.key)} = {_toml(change.values[place])} }}"
+            database["settings"] = f"{{ {as_key(change.key)} = {quoted(change.values[place])} }}"
         database["connections"] = "8"
         table = ", ".join(f"{key} = {value}" for key, value in database.items())
-        found.append(f"\n[[configurations]]\nname = {_toml(name)}\ndatabase = {{ {table} }}\n")
+        found.append(f"\n[[configurations]]\nname = {quoted(name)}\ndatabase = {{ {table} }}\n")
     return found
 
 
@@ -131,8 +131,8 @@ def _contrasts(change: Change | None, dsns: Sequence[str], names: Sequence[str])
         return ""
     pairs = pairwise(zip(names, change.values, strict=True))
     return "\n# What your servers differ in, for the report.\n" + "\n".join(
-        f"[[contrasts]]\nname = {_toml(change.key)}\nleft = [{_toml(left)}]\nright = [{_toml(right)}]\n"
-        f"labels = [{_toml(left_value)}, {_toml(right_value)}]\n"
+        f"[[contrasts]]\nname = {quoted(change.key)}\nleft = [{quoted(left)}]\nright = [{quoted(right)}]\n"
+        f"labels = [{quoted(left_value)}, {quoted(right_value)}]\n"
         for (left, left_value), (right, right_value) in pairs
     )
 
@@ -155,11 +155,3 @@ def _place(dsn: str) -> str:
 
 def _slug(text: str) -> str:
     return _NOT_IN_NAMES.sub("-", text.lower()).strip("-.")[:_MAX_NAME] or "value"
-
-
-def _key(setting: str) -> str:
-    return setting if "." not in setting else _toml(setting)
-
-
-def _toml(text: str) -> str:
-    return json.dumps(text, ensure_ascii=False)

@@ -51,7 +51,7 @@ def show(path: Path) -> str:
 
 def as_key(name: str) -> str:
     """A key as TOML writes it: bare if it may be, else quoted."""
-    return name if _BARE.fullmatch(name) else json.dumps(name, ensure_ascii=False).replace("\x7f", "\\u007f")
+    return name if _BARE.fullmatch(name) else quoted(name)
 
 
 def _table(node: Node, lines: dict[Path, int], lengths: Counter[Path]) -> None:

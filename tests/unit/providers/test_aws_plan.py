@@ -283,8 +283,8 @@ def test_what_is_terminated_or_being_deleted_is_not_left() -> None:
     volumes = [{"VolumeId": "vol-1", "State": "deleting"}, {"VolumeId": "vol-2", "State": "in-use"}]
     left = left_of([instance("terminated")], volumes, [])
     assert left == Left({}, {"vol-2": "in-use"}, {})
-    assert not left.nothing
-    assert left_of([instance("terminated")], [], []).nothing
+    assert left.names
+    assert not left_of([instance("terminated")], [], []).names
 
 
 @pytest.mark.parametrize(

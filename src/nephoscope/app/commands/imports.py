@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 Logs = Annotated[Path, typer.Argument(metavar="PATH", help="the folder that holds PROVIDER/TYPE/DATE/RUN/*.log")]
 Tables = Annotated[
     Path | None,
-    typer.Option("--out", metavar="DIR", help="results folder for every number, and for the verdicts (import.json)"),
+    typer.Option("--out", metavar="DIR", help="results folder for all numbers and, as import.json, the verdicts"),
 ]
 Into = Annotated[
     Path, typer.Option("--out", metavar="DIR", help="results folder: a new one, or that of an earlier import")

@@ -2,7 +2,6 @@
 
 import asyncio
 import heapq
-import json
 import os
 import selectors
 from collections.abc import Awaitable, Callable, Mapping, Sequence
@@ -18,7 +17,7 @@ from nephoscope.app.rehearsal.benchmark import PROGRAM, SimulatedBenchmark, inve
 from nephoscope.app.rehearsal.machines import SimulatedMachine
 from nephoscope.benchmarks.registry import BENCHMARKS
 from nephoscope.databases.fake import FakeDatabase
-from nephoscope.machines.fake import Answer, FakeRemote
+from nephoscope.machines.fake import Answer, FakeRemote, idle_line
 from nephoscope.machines.remote import Background, MachineHandle
 from nephoscope.model.records import Facts
 from nephoscope.plan.preparation import MAKE_S, Before
@@ -80,7 +79,6 @@ class _Skipping(selectors.DefaultSelector):
 _CREATED, _DELETED = "+", "-"
 _FIELDS = 3
 _LINES = 3
-_TICKS_PER_S = 100
 
 
 @dataclass(frozen=True)
@@ -173,11 +171,13 @@ class SimulatedRun:
         """Idle CPUs, and a network that carried what the load machine sent."""
         many, few = self.sent_bytes_per_s, self.sent_bytes_per_s / 10
         sends, receives = (many, few) if name in self.loads else (few, many)
-        lines = (
-            _counters(self.seconds * line / (_LINES - 1), cpus, sends=sends, receives=receives)
-            for line in range(_LINES)
+        moments_s = [self.seconds * line / (_LINES - 1) for line in range(_LINES)]
+        return b"".join(
+            idle_line(
+                at_s, cpus, [{"name": "eth0", "rx_bytes": round(receives * at_s), "tx_bytes": round(sends * at_s)}]
+            )
+            for at_s in moments_s
         )
-        return b"".join(json.dumps(line).encode() + b"\n" for line in lines)
 
 
 class SimulatedRemote(FakeRemote):
@@ -220,25 +220,6 @@ class _Sampler:
         run = self._remote.run
         self._log.write_bytes(run.telemetry(self._remote.name, run.simulated.cpus))
         return 0
-
-
-def _counters(elapsed_s: float, cpus: int, *, sends: float, receives: float) -> dict[str, object]:
-    """A line of `nephoscope-load telemetry`."""
-    busy = dict.fromkeys(("user", "nice", "system", "iowait", "irq", "softirq", "steal"), 0)
-    idle = round(_TICKS_PER_S * elapsed_s)
-    rows = [{"cpu": "cpu", **busy, "idle": idle * cpus}]
-    return {
-        "at_unix_ms": round(1000 * elapsed_s),
-        "elapsed_s": elapsed_s,
-        "cpu": [*rows, *({"cpu": f"cpu{cpu}", **busy, "idle": idle} for cpu in range(cpus))],
-        "jiffies_per_s": _TICKS_PER_S,
-        "disks": [],
-        "network": [{"name": "eth0", "rx_bytes": round(receives * elapsed_s), "tx_bytes": round(sends * elapsed_s)}],
-        "load_1m": 0.0,
-        "procs_running": 1,
-        "psi_cpu_some_us": None,
-        "own_cpu_us": round(100 * elapsed_s),
-    }
 
 
 Observe = Callable[[MachineHandle], Awaitable[tuple[Facts, dict[str, str]]]]

@@ -228,10 +228,7 @@ async def _require_value(key: str, value: str, server: UsersServer) -> None:
         has = await server.ask(f"SELECT current_setting({text(key)})")
         same = has == value or await _equal_sizes(has, value, server)
     if not same:
-        raise InputError(
-            f"the server at {without_password(server.dsn)} has {key} = {has}, not {value}",
-            hint="give --dsn in the order of the values, and change the setting on the server first",
-        )
+        raise _other_value(key, has, value, server)
 
 
 async def _require_on_mysql(key: str, value: str, server: UsersServer) -> None:
@@ -249,10 +246,14 @@ async def _require_on_mysql(key: str, value: str, server: UsersServer) -> None:
         bare, unit = (value[:-1], "KMGT".find(value[-1:].upper()) + 1) if value[:-1].isdigit() else (value, 0)
         same = has.lower() == value.lower() or (bool(unit) and has == str(int(bare) << 10 * unit))
     if not same:
-        raise InputError(
-            f"the server at {without_password(server.dsn)} has {key} = {has}, not {value}",
-            hint="give --dsn in the order of the values, and change the setting on the server first",
-        )
+        raise _other_value(key, has, value, server)
+
+
+def _other_value(key: str, has: str, value: str, server: UsersServer) -> InputError:
+    return InputError(
+        f"the server at {without_password(server.dsn)} has {key} = {has}, not {value}",
+        hint="give --dsn in the order of the values, and change the setting on the server first",
+    )
 
 
 async def _equal_sizes(has: str, value: str, server: UsersServer) -> bool:

@@ -99,7 +99,6 @@ class CoreMark(StagedCpuBenchmark):
 
     @override
     def stages(self, parameters: CoreMarkParameters) -> list[Stage]:
-        """One for each kind."""
         return [Stage(kind) for kind in parameters.kinds]
 
     @override
@@ -130,7 +129,6 @@ class CoreMark(StagedCpuBenchmark):
 
     @override
     def expected_duration_s(self, parameters: CoreMarkParameters) -> float:
-        """Builds and runs."""
         return len(parameters.kinds) * (3.0 + len(parameters.runs) * _USUAL_RUN_S)
 
     @override

@@ -61,7 +61,6 @@ class CpuKernel(StagedCpuBenchmark):
 
     @override
     def stage_metrics(self, stage: Stage, parameters: CpuKernelParameters) -> list[Metric]:
-        """Iterations a second."""
         del parameters
         return [
             Metric.higher(
@@ -76,7 +75,6 @@ class CpuKernel(StagedCpuBenchmark):
 
     @override
     def expected_duration_s(self, parameters: CpuKernelParameters) -> float:
-        """Both kinds."""
         return len(KINDS) * (parameters.run_s + 0.5)
 
     @override
@@ -97,11 +95,7 @@ class CpuKernel(StagedCpuBenchmark):
 
     @override
     def observations(self, raw: RawOutput, parameters: CpuKernelParameters) -> Observations:
-        """The CPU time that the threads of each kind got; they only compute.
-
-        Raises:
-            OutputUnreadable: as `parse`.
-        """
+        """The CPU time that the threads of each kind got; they only compute."""
         lines = [_line(raw, kind) for kind in KINDS]
         return Observations(
             cpu_phases=[

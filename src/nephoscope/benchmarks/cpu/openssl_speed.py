@@ -86,7 +86,6 @@ class OpensslSpeed(StagedCpuBenchmark):
 
     @override
     def expected_duration_s(self, parameters: OpensslSpeedParameters) -> float:
-        """Each block size of each run."""
         return len(self.stages(parameters)) * (len(_BLOCKS_BYTES) * parameters.run_s + 0.5)
 
     @override

@@ -102,7 +102,6 @@ class StressNg(Benchmark):
 
     @override
     def expected_duration_s(self, parameters: StressNgParameters) -> float:
-        """The stressor's time and a start."""
         return parameters.repeats * (parameters.run_s + 0.5)
 
     @override
@@ -145,11 +144,7 @@ class StressNg(Benchmark):
 
     @override
     def observations(self, raw: RawOutput, parameters: StressNgParameters) -> Observations:
-        """The CPU time that the workers of each run got; both stressors only compute.
-
-        Raises:
-            OutputUnreadable: as `parse`.
-        """
+        """The CPU time that the workers of each run got; both stressors only compute."""
         phases = [_phase(_row(raw, name), parameters) for name in _runs(parameters)]
         return Observations(cpu_phases=[phase for phase in phases if phase is not None])
 

@@ -57,7 +57,6 @@ class PacedLoadBenchmark(LoadBenchmark):
 
     @override
     def rates(self, output: load_output.LoadOutput, parameters: Any) -> list[Measurement]:
-        """Operations per second."""
         return rate(self.main_rate, output, 1, *self.drawn(parameters))
 
 

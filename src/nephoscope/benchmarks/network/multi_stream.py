@@ -158,7 +158,6 @@ class MultiStream(Benchmark):
 
     @override
     def needs(self, parameters: MultiStreamParameters) -> Needs:
-        """The tool, and another machine."""
         return Needs(tools=(BY_NAME[parameters.tool],), users=users(parameters.between), machines=2)
 
     @override

@@ -78,12 +78,10 @@ class Ping(Benchmark):
 
     @override
     def needs(self, parameters: PingParameters) -> Needs:
-        """ping, and another machine."""
         return Needs(tools=(_TOOL,), users=users(parameters.between), machines=2)
 
     @override
     def expected_duration_s(self, parameters: PingParameters) -> float:
-        """The requests and a start."""
         return parameters.count * parameters.interval_s + 0.5
 
     def most_bytes_per_s(self, parameters: PingParameters) -> float:

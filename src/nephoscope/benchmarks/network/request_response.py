@@ -89,12 +89,10 @@ class RequestResponse(Benchmark):
 
     @override
     def needs(self, parameters: RequestResponseParameters) -> Needs:
-        """The tool, and another machine."""
         return Needs(tools=(BY_NAME[parameters.tool],), users=users(parameters.between), machines=2)
 
     @override
     def expected_duration_s(self, parameters: RequestResponseParameters) -> float:
-        """The round trips and a start."""
         return parameters.run_s + 1.5
 
     def most_bytes_per_s(self, parameters: RequestResponseParameters) -> float:

@@ -90,18 +90,15 @@ class Throughput(Benchmark):
 
     @override
     def extent_of(self, parameters: ThroughputParameters) -> Extent:
-        """The server and its clients."""
         return Extent(machines=1 + parameters.clients, volumes=False)
 
     @override
     def needs(self, parameters: ThroughputParameters) -> Needs:
-        """The tool, and the machines."""
         clients = parameters.clients
         return Needs(tools=(BY_NAME[parameters.tool],), users=users(parameters.between, clients), machines=1 + clients)
 
     @override
     def expected_duration_s(self, parameters: ThroughputParameters) -> float:
-        """The streams and a start."""
         return parameters.run_s + 1.5
 
     @override

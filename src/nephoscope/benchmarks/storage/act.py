@@ -197,11 +197,7 @@ class Act(Benchmark):
 
     @override
     def observations(self, raw: RawOutput, parameters: ActParameters) -> Observations:
-        """What the load found says of its small reads.
-
-        Raises:
-            OutputUnreadable: as `parse`.
-        """
+        """What the load found says of its small reads."""
         side, size = small_reads(_output(raw, _decisive(_searched(raw, parameters)[0])))
         return Observations(
             reads=[Reads(job=READS, direct=True, files_bytes=size, bytes_per_s=side.bytes_per_s, latency_median_s=None)]

@@ -108,11 +108,7 @@ class Fio(Benchmark):
 
     @override
     def observations(self, raw: RawOutput, parameters: FioParameters) -> Observations:
-        """What jobs that read say of their reads, and the work of each job in short steps.
-
-        Raises:
-            OutputUnreadable: as `parse`.
-        """
+        """What jobs that read say of their reads, and the work of each job in short steps."""
         done = [(job, the_job(raw.get(f"{_raw_name(job)}.stdout", b""), job.name)) for job in parameters.runs]
         work = [_work(raw.get(_log_name(job)), job, ended) for job, ended in done]
         return Observations(

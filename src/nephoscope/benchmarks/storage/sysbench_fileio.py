@@ -119,7 +119,6 @@ class SysbenchFileio(Benchmark):
 
     @override
     def needs(self, parameters: SysbenchFileioParameters) -> Needs:
-        """sysbench, and room for the files."""
         return Needs(tools=(_SYSBENCH,), disk_bytes=parameters.size_bytes("read"))
 
     @override
@@ -205,11 +204,7 @@ class SysbenchFileio(Benchmark):
 
     @override
     def observations(self, raw: RawOutput, parameters: SysbenchFileioParameters) -> Observations:
-        """Evidence about the reads: they go through the page cache, whose size the limit bounds.
-
-        Raises:
-            OutputUnreadable: as `parse`.
-        """
+        """Evidence about the reads: they go through the page cache, whose size the limit bounds."""
         return Observations(
             reads=[
                 Reads(

@@ -21,8 +21,6 @@ from nephoscope.providers.cloud.provider import Life, patiently
 from nephoscope.providers.cloud.snapshots import DATA_SET, REGION, DataVolume, Snapshot, Snapshots
 from nephoscope.study.address import Bucket
 
-"""x"""
-
 
 class EbsSnapshots(Snapshots):
     """See `Snapshots`."""

@@ -217,11 +217,6 @@ class Left:
     """Made for a cluster in two regions."""
 
     @property
-    def nothing(self) -> bool:
-        """True if nothing is left."""
-        return not self.names
-
-    @property
     def names(self) -> tuple[str, ...]:
         """Ids of all that is left."""
         return (*self.instances, *self.volumes, *self.groups, *self.network.names)

@@ -39,11 +39,6 @@ class Left:
     names: tuple[str, ...]
     """Its resource group, or nothing."""
 
-    @property
-    def nothing(self) -> bool:
-        """True if nothing is left."""
-        return not self.names
-
 
 @dataclass(frozen=True)
 class Api:

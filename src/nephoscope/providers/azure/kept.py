@@ -25,9 +25,6 @@ from nephoscope.providers.cloud.provider import patiently
 from nephoscope.providers.cloud.snapshots import DATA_SET, REGION, DataVolume, Snapshot, Snapshots
 from nephoscope.study.address import Bucket
 
-"""x"""
-
-
 GROUP = "nephoscope-data-sets"
 """Of all snapshots, in any region; made with the first, and never deleted: empty, it costs nothing."""
 _WHOLE = 100.0

@@ -61,12 +61,8 @@ class Left(Protocol):
     """What is left of a cluster."""
 
     @property
-    def nothing(self) -> bool:
-        """True if all of it is gone."""
-
-    @property
     def names(self) -> Sequence[str]:
-        """Of the resources, for messages."""
+        """Of the resources, for messages; none: all of it is gone."""
 
 
 LeftT = TypeVar("LeftT", bound=Left)
@@ -104,7 +100,7 @@ async def unmade(
     while True:
         left = await look()
         unseen.listed(left.names)
-        if left.nothing and not unseen.waits:
+        if not left.names and not unseen.waits:
             return
         calls = ending(left)
         if clock.monotonic_s() > until_s:

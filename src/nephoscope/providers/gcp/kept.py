@@ -23,8 +23,6 @@ from nephoscope.providers.gcp.errors import GONE, of_reason
 from nephoscope.providers.gcp.plan import Call, data_disk_name, delete_call, label_filter, labels_of, tags_of
 from nephoscope.study.address import Bucket
 
-"""x"""
-
 
 class DiskSnapshots(Snapshots):
     """See `Snapshots`. Google keeps them beyond regions: a label says for which one they are meant."""

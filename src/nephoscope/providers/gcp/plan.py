@@ -289,11 +289,6 @@ class Left:
     firewalls: Sequence[Mapping[str, Any]]
 
     @property
-    def nothing(self) -> bool:
-        """True if nothing is left."""
-        return not self.names
-
-    @property
     def names(self) -> tuple[str, ...]:
         """Of all that is left."""
         return tuple(one["name"] for one in (*self.instances, *self.disks, *self.policies, *self.firewalls))

@@ -365,7 +365,7 @@ def _passes_chart(many: list[PassRow], colour: str, scale: people.Scale) -> Spec
             "share": 100 * one.share,
             "low": 100 * one.low,
             "high": 100 * one.high,
-            "text": _passed(one),
+            "text": f"{one.passed} of {one.points}",
             "counts": one.counts,
             "trial": one.trial,
         }
@@ -384,7 +384,3 @@ def _passes_layers(rows: Rows, colour: str, unit: str) -> list[alt.Chart]:
     low = alt.Y("low:Q", title="%", axis=alt.Axis(**theme.TITLE_ABOVE))
     interval = base.mark_rule(color="var(--band-edge)").encode(y=low, y2="high:Q")
     return [interval, *by_counting(rows, *signs)]
-
-
-def _passed(one: PassRow) -> str:
-    return f"{one.passed} of {one.points}"

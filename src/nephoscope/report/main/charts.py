@@ -17,6 +17,7 @@ from nephoscope.report.figures.spec import (
     by_shape,
     data,
     finished,
+    limit_lines,
     tip,
 )
 from nephoscope.report.main.palette import Palette
@@ -78,12 +79,7 @@ def lines(
     sign = base.encode(shape=by_shape("configuration", list(signs), list(signs.values())))
     layers = [base.mark_line(strokeWidth=1.6, opacity=0.7).encode(detail="configuration:N")]
     layers += by_counting(rows, *(sign.mark_point(filled=filled, size=44, opacity=1) for filled in (True, False)))
-    if limits:
-        across = alt.Chart(data("limits")).encode(y=alt.Y("limit:Q"))
-        note: dict[str, Any] = {**theme.NOTE, "dx": 4, "dy": -6}
-        words = across.encode(x=alt.value(0), text="label:N")
-        layers += [across.mark_rule(color="var(--ink)", strokeWidth=1), words.mark_text(**note, **HALO)]
-        layers += [words.mark_text(**note)]
+    layers += limit_lines((), limits)
     if caches:
         at = alt.Chart(data("caches")).encode(x=alt.X("bytes:Q"))
         words = at.encode(y=alt.value(0), text="cache:N")

@@ -15,7 +15,7 @@ from nephoscope.insights.names import metric_title, names_of
 from nephoscope.model.price_rows import CostLineRow, CostRow, counted_by
 from nephoscope.model.questions import BestRow, RankIntervals
 from nephoscope.model.records import Direction, Metric
-from nephoscope.model.rows import BenchmarkRow, ConfigurationRow, MachineRow, RankRow, Statistic
+from nephoscope.model.rows import BenchmarkRow, ConfigurationRow, MachineRow, Statistic
 from nephoscope.model.words import PROVIDERS
 from nephoscope.report.main.boards import in_order
 from nephoscope.report.parts import Book
@@ -93,7 +93,7 @@ def _ranks(lookup: Lookup, benchmark: str, metric: str) -> dict[str, Mapping[str
     found: dict[str, Mapping[str, list[int]]] = {}
     for (of, name, view, basis), rows in lookup.ranks.items():
         if (of, name) == (benchmark, metric):
-            found[_view(view, basis)] = {configuration: _ends(row) for configuration, row in rows.items()}
+            found[_view(view, basis)] = {configuration: [row.first, row.last] for configuration, row in rows.items()}
     return found
 
 
@@ -114,10 +114,6 @@ def _unknown(lookup: Lookup, benchmark: str, metric: str) -> list[str]:
 
 def _view(view: str, basis: str | None) -> str:
     return {"plain": "plain", "per CPU": "cpu"}.get(view, f"dollar {basis}")
-
-
-def _ends(row: RankRow) -> list[int]:
-    return [row.first, row.last]
 
 
 def _intervals(rows: Sequence[RankIntervals], benchmark: str, metric: str) -> dict[str, Any] | None:
