@@ -86,7 +86,7 @@ test-whole: tools browser server setup-dev ## whole things: every shipped study 
 		-m "whole and not slow and not root" tests/wholes tests/e2e tests/browser $(PYTEST)
 
 test-all: lint tools browser server cross setup-dev ## lint and every test, slow ones too (root ones are skipped without root)
-	@$(call TESTS,-- --include-ignored,)
+	@$(call TESTS,-- --include-ignored,--hypothesis-profile=thorough)
 
 lint: lint-python lint-rust ## style, types, arrows between packages, unused code, clippy; `make -j2 lint` does both halves at once
 

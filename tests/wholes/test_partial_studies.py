@@ -9,7 +9,8 @@ from nephoscope.report.parts import Page
 from tests.support.partial_studies import partial_studies
 
 
-@settings(max_examples=60, suppress_health_check=list(HealthCheck))
+# Few, as each takes seconds; `make test-all` takes ten times as many.
+@settings(max_examples=settings().max_examples // 3, suppress_health_check=list(HealthCheck))
 @given(partial_studies())
 def test_any_part_of_a_study_has_its_report(inputs: StudyInputs) -> None:
     pages = render_pages(analyse(inputs))

@@ -6,7 +6,7 @@ from typing import Any
 
 import polars as pl
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from nephoscope.analysis import tables
@@ -68,7 +68,6 @@ def test_csv_floats_are_python_s_shortest_round_trip(value: float) -> None:
 
 
 @given(st.lists(st.text(st.characters(codec="utf-8")).map(line)))
-@settings(max_examples=60)
 def test_lists_of_any_line_survive_csv(reasons: list[str]) -> None:
     row = trial("t", "a", reasons=reasons)
     assert tables.from_csv(tables.to_csv([row], TrialRow), TrialRow) == [row]

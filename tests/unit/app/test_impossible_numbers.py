@@ -69,7 +69,8 @@ def places(folder: ResultsFolder) -> Iterator[tuple[Path, int, tuple[str | int, 
                     yield file, number, path
 
 
-@settings(deadline=None, max_examples=60, suppress_health_check=[HealthCheck.function_scoped_fixture])
+# Few, as each is a whole analysis.
+@settings(max_examples=settings().max_examples // 3, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(data=st.data())
 def test_any_number_in_any_stored_file_leads_to_an_answer_or_to_a_named_damage(
     results: ResultsFolder, tmp_path: Path, data: st.DataObject
@@ -123,7 +124,7 @@ def test_a_study_that_never_ends_is_refused_by_its_benchmark(
 EXTREMES = st.sampled_from([1e-18, 1e18, 0.0, 1.0, 100.0, 101.0]) | st.floats(1e-18, 1e18)
 
 
-@settings(deadline=None, max_examples=40, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(max_examples=settings().max_examples // 4, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(st.lists(st.lists(EXTREMES, min_size=1, max_size=5), min_size=1, max_size=4))
 def test_values_that_a_metric_can_have_are_analysed_however_far_apart(
     tmp_path: Path, values: list[list[float]]

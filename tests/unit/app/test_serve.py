@@ -12,7 +12,7 @@ from pathlib import Path
 from urllib.parse import quote_from_bytes
 
 import pytest
-from hypothesis import example, given, settings
+from hypothesis import example, given
 from hypothesis import strategies as st
 
 from nephoscope.app import redraw, server
@@ -149,7 +149,6 @@ PARTS = st.sampled_from(
 ) | st.binary(max_size=12).map(quote_from_bytes)
 
 
-@settings(deadline=None, max_examples=80)
 @given(st.lists(PARTS, max_size=6))
 @example(["studies", "9" * 5_000, "report", "index.html"])
 @example(["studies", "9" * 5_000, "report", ""])

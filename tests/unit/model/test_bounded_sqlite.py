@@ -5,7 +5,7 @@ from contextlib import closing
 from pathlib import Path
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from nephoscope.importers.spare_cores import sqlite as scores
@@ -97,7 +97,6 @@ def test_an_importer_refuses_views_without_end(tmp_path: Path, name: str) -> Non
         scores.read(path)
 
 
-@settings(max_examples=60)
 @given(changes=st.lists(st.tuples(st.integers(0, 40_000), st.integers(0, 255)), max_size=20))
 def test_a_damaged_file_ends_well(tmp_path_factory: pytest.TempPathFactory, changes: list[tuple[int, int]]) -> None:
     folder = tmp_path_factory.mktemp("damaged")

@@ -2,6 +2,7 @@
 
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
+from functools import cache
 from typing import Any
 
 import numpy as np
@@ -55,11 +56,13 @@ _OF_PERCENTILE = {"_mean": 1.3, "_p90": 2.0, "_p95": 3.0, "_p99": 6.0}
 SECONDS = 20
 
 
+@cache
 def numbers(replicates: int = 6) -> AnalysedStudy:
     """Two families in two sizes, by the benchmarks of machines; values within two percent."""
     return _study(replicates, [*MACHINES], PARAMETERS)
 
 
+@cache
 def every_chapter(replicates: int = 6) -> AnalysedStudy:
     """Two machines with volumes, by a benchmark of each chapter; machines, volumes and transfer have prices."""
     return _study(

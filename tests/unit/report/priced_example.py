@@ -117,6 +117,7 @@ CLAIMS = {
 }
 
 
+@cache
 def everything() -> AnalysedStudy:
     """Families, claims, refused trials, transfer within and between regions, and a front with all three kinds."""
     generator = np.random.default_rng(11)

@@ -1,5 +1,6 @@
 """A made-up `AnalysedStudy` that looks like the laptop study, in any size, with trials that do not count."""
 
+from functools import cache
 from typing import Any, TypeVar
 
 from nephoscope.analysis.durations import DurationRow, durations_of
@@ -253,6 +254,7 @@ def build(sketch: Sketch) -> AnalysedStudy:
     )
 
 
+@cache
 def laptop() -> AnalysedStudy:
     return build(
         Sketch(
@@ -263,6 +265,7 @@ def laptop() -> AnalysedStudy:
     )
 
 
+@cache
 def many(count: int) -> AnalysedStudy:
     return build(Sketch(configurations=[f"cloud-{i:02d}-general-4xlarge" for i in range(count)], series_s=30))
 
@@ -299,15 +302,18 @@ def _again(row: Row) -> Row:
     return row.model_copy(update=changes)
 
 
+@cache
 def all_failed() -> AnalysedStudy:
     everything = dict.fromkeys(range(1, 49), "NotInstalled: fio is not installed; hint: apt install fio")
     return build(Sketch(configurations=["local-1cpu", "local-all"], failed=everything))
 
 
+@cache
 def not_run() -> AnalysedStudy:
     return build(Sketch(configurations=["local-1cpu"], replicates=4, not_run=["fio"]))
 
 
+@cache
 def empty() -> AnalysedStudy:
     bare = all_failed()
     return with_tables(

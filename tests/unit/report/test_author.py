@@ -13,15 +13,12 @@ from nephoscope.model.references import reference
 from nephoscope.report.author import quoted, require_complete
 from nephoscope.report.page import render_pages
 from nephoscope.report.parts import Page
-from tests.unit.report import numbers_example
-
-STUDY = numbers_example.every_chapter()
-LOOKUP = Lookup(STUDY)
+from tests.unit.report.numbers_example import every_chapter
 
 
 def written(markdown: str, **more: object) -> AnalysedStudy:
     text = AuthorText.model_validate({"after": "verdict", "markdown": markdown, **more})
-    return STUDY.model_copy(update={"publication": Publication(text=[text])})
+    return every_chapter().model_copy(update={"publication": Publication(text=[text])})
 
 
 def authored(markdown: str, **more: object) -> str:
@@ -44,7 +41,7 @@ def authored(markdown: str, **more: object) -> str:
     ],
 )
 def test_a_number_is_the_one_of_the_tables(asked: str, said: str) -> None:
-    assert said in quoted(LOOKUP, reference(asked)).text
+    assert said in quoted(Lookup(every_chapter()), reference(asked)).text
 
 
 def test_numbers_stand_in_the_text_with_their_evidence() -> None:
@@ -66,7 +63,7 @@ def test_an_author_writes_no_html_scripts_or_pictures() -> None:
 @pytest.mark.parametrize("place", [{"before": "verdict"}, {"after": "oltp"}, {"before": "doubts"}])
 def test_a_text_stands_where_it_should(place: dict[str, str]) -> None:
     text = AuthorText.model_validate({**place, "markdown": "Here."})
-    page = render_pages(STUDY.model_copy(update={"publication": Publication(text=[text])})).html[Page.MAIN]
+    page = render_pages(every_chapter().model_copy(update={"publication": Publication(text=[text])})).html[Page.MAIN]
     anchors = {"verdict": 'id="verdict"', "oltp": 'id="chapter-oltp"', "doubts": 'id="doubts"'}
     (part,) = place.values()
     assert (page.index("<p>Here.</p>") < page.index(anchors[part])) == ("before" in place)

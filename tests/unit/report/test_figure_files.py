@@ -7,21 +7,20 @@ from functools import cache
 from nephoscope.model.publication import Publication
 from nephoscope.report.figure_files import figure_files, source_line
 from nephoscope.report.files import Report, report_files
-from tests.unit.report import numbers_example
+from tests.unit.report.numbers_example import every_chapter
 
-STUDY = numbers_example.every_chapter()
 PUBLISHED = Publication(authors=["Ada Lovelace"], licence="CC BY 4.0", address="https://example.org/report/")
 SVG = "{http://www.w3.org/2000/svg}"
 
 
 @cache
 def written() -> Report:
-    return report_files(STUDY.model_copy(update={"publication": PUBLISHED}), mark="Simulated, not measured")
+    return report_files(every_chapter().model_copy(update={"publication": PUBLISHED}), mark="Simulated, not measured")
 
 
 @cache
 def files() -> dict[str, bytes]:
-    return figure_files(written().figures[:12], STUDY.model_copy(update={"publication": PUBLISHED}))
+    return figure_files(written().figures[:12], every_chapter().model_copy(update={"publication": PUBLISHED}))
 
 
 def test_a_figure_is_a_drawing_a_picture_and_its_rows() -> None:
@@ -46,9 +45,9 @@ def test_a_drawing_needs_neither_the_page_nor_its_style_sheet() -> None:
 
 
 def test_the_source_names_author_terms_and_address() -> None:
-    said = source_line(STUDY.model_copy(update={"publication": PUBLISHED}))
+    said = source_line(every_chapter().model_copy(update={"publication": PUBLISHED}))
     assert said.startswith("Source: “Two machines of two clouds”. Ada Lovelace. https://example.org/report/. Text and")
-    assert source_line(STUDY) == "Source: “Two machines of two clouds”. Made with nephoscope 0."
+    assert source_line(every_chapter()) == "Source: “Two machines of two clouds”. Made with nephoscope 0."
 
 
 def test_a_link_to_a_published_report_shows_its_first_figure() -> None:
@@ -56,6 +55,6 @@ def test_a_link_to_a_published_report_shows_its_first_figure() -> None:
     assert (
         b'<meta property="og:image" content="https://example.org/report/preview.png">' in written().files["index.html"]
     )
-    unpublished = report_files(STUDY).files
+    unpublished = report_files(every_chapter()).files
     assert "preview.png" not in unpublished
     assert b"og:image" not in unpublished["index.html"]

@@ -38,6 +38,7 @@ from nephoscope.model.rows import (
 from nephoscope.report.files import report_files
 from tests.oracle import answers, quiet, recompute
 from tests.oracle.recompute import recomputed
+from tests.support.drawings import drawn_anew
 from tests.support.report_folder import evidence_page, write_report
 from tests.support.some_tables import with_tables
 from tests.unit.analysis import test_delivered
@@ -72,6 +73,7 @@ def test_values_are_exact_and_missing_ones_stay_missing(tmp_path: Path) -> None:
 
 def test_writing_twice_gives_the_same_bytes(tmp_path: Path) -> None:
     for folder in ("first", "second"):
+        drawn_anew()
         write_report(example.laptop(), tmp_path / folder)
     names = sorted(path.name for path in (tmp_path / "first").iterdir())
     assert len(names) == 3 + 2 * (len(in_columns()) - 1), (

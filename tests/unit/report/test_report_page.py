@@ -23,6 +23,7 @@ from nephoscope.report.files import bundle
 from nephoscope.report.page import bound, render_pages
 from nephoscope.report.parts import Book, Page
 from nephoscope.report.sections import tables
+from tests.support.drawings import drawn_anew
 from tests.support.reader import with_rows
 from tests.support.report_folder import evidence_page
 from tests.support.some_tables import with_tables
@@ -121,6 +122,7 @@ def test_headings_descend_one_step_at_a_time(html: str) -> None:
 
 
 def test_equal_input_gives_equal_bytes(laptop_html: str) -> None:
+    drawn_anew()
     assert with_rows(evidence_page(example.laptop())) == laptop_html
 
 

@@ -2,7 +2,7 @@
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from nephoscope.stats.far_off import ONE_IN, without_far_off
@@ -39,7 +39,6 @@ def test_the_fit_is_that_of_the_values_that_are_left() -> None:
     assert np.array_equal(fit.freedom, rest.freedom)
 
 
-@settings(max_examples=60, deadline=None)
 @given(
     st.integers(1, 5),
     st.integers(1, 13),

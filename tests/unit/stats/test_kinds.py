@@ -2,7 +2,7 @@
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from nephoscope.stats.kinds import kinds_of
@@ -66,7 +66,6 @@ def test_a_claim_must_hold_for_the_more_frequent_kind_too() -> None:
     assert 2 not in possible_best(board, 0.05), "it is below both kinds"
 
 
-@settings(max_examples=60, deadline=None)
 @given(st.integers(2, 5), st.integers(4, 12), st.integers(0, 2**32 - 1), st.booleans())
 def test_two_kinds_only_take_claims_away(k: int, n: int, seed: int, blocked: bool) -> None:
     generator = np.random.default_rng(seed)

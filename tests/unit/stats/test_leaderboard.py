@@ -4,7 +4,7 @@ import math
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from scipy import stats as scipy_stats  # type: ignore[import-untyped]
 
@@ -191,7 +191,6 @@ def test_dividing_by_a_constant_per_configuration_is_the_same_as_dividing_the_va
     assert 2 in possible_best(without, ALPHA)
 
 
-@settings(max_examples=40)
 @given(BOARDS, st.booleans(), st.randoms(use_true_random=False))
 def test_the_order_of_configurations_does_not_matter(
     logs: Floats, blocked: bool, random: "np.random.Generator"
@@ -205,7 +204,6 @@ def test_the_order_of_configurations_does_not_matter(
         assert old[order].tolist() == new.tolist()
 
 
-@settings(max_examples=40)
 @given(BOARDS, st.booleans(), st.floats(-5, 5), st.floats(0.01, 100))
 def test_another_unit_or_base_of_logarithms_does_not_matter(
     logs: Floats, blocked: bool, unit: float, base: float
@@ -214,7 +212,6 @@ def test_another_unit_or_base_of_logarithms_does_not_matter(
     assert answers(before) == answers(after)
 
 
-@settings(max_examples=40)
 @given(BOARDS, st.integers(0, 2**32 - 1))
 def test_what_a_block_adds_to_all_does_not_matter(logs: Floats, seed: int) -> None:
     before = Leaderboard.of(logs, blocked=True)
@@ -224,7 +221,6 @@ def test_what_a_block_adds_to_all_does_not_matter(logs: Floats, seed: int) -> No
         assert answers(before) == answers(after)
 
 
-@settings(max_examples=40)
 @given(BOARDS, st.booleans(), st.sampled_from([0.01, 0.05, 0.2]), st.sampled_from([0.01, 0.05, 0.2]))
 def test_a_larger_alpha_excludes_no_less(logs: Floats, blocked: bool, one: float, other: float) -> None:
     board = Leaderboard.of(logs, blocked=blocked)
@@ -233,7 +229,6 @@ def test_a_larger_alpha_excludes_no_less(logs: Floats, blocked: bool, one: float
     assert (differences(board, low, np.arange(len(logs))) <= differences(board, high, np.arange(len(logs)))).all()
 
 
-@settings(max_examples=40)
 @given(BOARDS, st.booleans())
 def test_answers_do_not_contradict_each_other(logs: Floats, blocked: bool) -> None:
     board = Leaderboard.of(logs, blocked=blocked)

@@ -5,7 +5,7 @@ import math
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from scipy import stats as scipy_stats  # type: ignore[import-untyped]
 
@@ -40,7 +40,6 @@ def test_without_ties_agrees_with_scipy(left: list[float], right: list[float]) -
 
 
 @given(TIED, TIED)
-@settings(max_examples=60)
 def test_with_ties_agrees_with_counting_every_permutation(left: list[float], right: list[float]) -> None:
     ranks = scipy_stats.rankdata([*left, *right])
     observed = ranks[: len(left)].sum()
@@ -109,7 +108,6 @@ def test_refuses_values_that_have_no_logarithm(left: list[float], right: list[fl
 
 
 @given(POSITIVE, POSITIVE)
-@settings(max_examples=60)
 def test_swapping_inverts_the_ratio(left: list[float], right: list[float]) -> None:
     one, other = compare(left, right), compare(right, left)
     assert one.ratio == pytest.approx(1 / other.ratio, rel=1e-9)
@@ -120,7 +118,6 @@ def test_swapping_inverts_the_ratio(left: list[float], right: list[float]) -> No
 
 
 @given(POSITIVE, POSITIVE, st.integers(-10, 10), st.randoms())
-@settings(max_examples=60)
 def test_neither_the_unit_nor_the_order_matters(
     left: list[float], right: list[float], exponent: int, chance: object
 ) -> None:

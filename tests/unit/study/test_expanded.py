@@ -9,7 +9,7 @@ from functools import cache
 from typing import Any
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from nephoscope.app.planned import summary
@@ -156,7 +156,6 @@ SCALARS = st.integers(1, 64)
 
 
 @given(st.lists(SCALARS, min_size=1, max_size=4, unique=True), st.lists(SCALARS, min_size=1, max_size=4, unique=True))
-@settings(max_examples=40, deadline=None)
 def test_a_matrix_equals_the_configurations_written_by_hand(cpus: list[int], connections: list[int]) -> None:
     matrix = (
         f'[[matrix]]\nname = "a-{{cpus}}-{{n}}"\naxes = {{ cpus = {cpus}, n = {connections} }}\n'
@@ -441,7 +440,6 @@ JUNK = st.sampled_from(
 
 
 @given(st.lists(st.tuples(st.integers(0, len(TOKENS) - 1), JUNK), min_size=1, max_size=3))
-@settings(max_examples=300, deadline=None)
 def test_damaged_matrices_raise_nothing_but_study_errors(changes: list[tuple[int, str]]) -> None:
     tokens = list(TOKENS)
     for index, junk in changes:
@@ -458,7 +456,6 @@ WILD = st.recursive(
 
 
 @given(st.dictionaries(st.sampled_from(["name", "axes", "by", "include", "exclude", "makes", "labels"]), WILD), WILD)
-@settings(max_examples=300, deadline=None)
 def test_wild_values_of_matrices_raise_nothing_but_study_errors(matrix: dict[str, Any], defaults: Any) -> None:
     text = f"{HEAD}defaults = {toml_value(defaults)}\nmatrix = [{toml_value(matrix)}]\n"
     with contextlib.suppress(StudyError):

@@ -100,7 +100,6 @@ def load_or_refuse(text: str) -> None:
 
 
 @given(st.lists(st.tuples(st.integers(0, len(TOKENS) - 1), JUNK), min_size=1, max_size=4))
-@settings(max_examples=400, deadline=None)
 def test_damaged_tokens_raise_nothing_but_study_errors(changes: list[tuple[int, str]]) -> None:
     tokens = list(TOKENS)
     for index, junk in changes:
@@ -109,7 +108,6 @@ def test_damaged_tokens_raise_nothing_but_study_errors(changes: list[tuple[int, 
 
 
 @given(st.integers(0, len(LAPTOP_TEXT)), st.integers(0, 40), st.text(max_size=5))
-@settings(max_examples=200, deadline=None)
 def test_cut_and_filled_texts_raise_nothing_but_study_errors(start: int, length: int, filling: str) -> None:
     load_or_refuse(LAPTOP_TEXT[:start] + filling + LAPTOP_TEXT[start + length :])
 
@@ -146,7 +144,6 @@ def toml_of_anything(value: Any) -> str:
         max_size=3,
     )
 )
-@settings(max_examples=300, deadline=None)
 def test_wild_values_at_known_keys_raise_nothing_but_study_errors(changes: list[tuple[str, str, Any]]) -> None:
     plain = load_study(LAPTOP_TEXT, "", KNOWN).model_dump(mode="json", by_alias=True)
     for place, key, value in changes:
