@@ -36,9 +36,10 @@ def test_commands_run_and_say_what_the_page_shows(page: Path, tmp_path: Path) ->
                 assert said.stdout == command.output, f"{command.text}: {STALE}"
 
 
-@pytest.mark.parametrize(("page", "study"), STUDIES, ids=[pages.name_of(page) for page, _ in STUDIES])
-def test_studies_plan(page: Path, study: str) -> None:
-    assert planning.plan(planning.load(study, pages.name_of(page))).trials
+def test_studies_plan(subtests: pytest.Subtests) -> None:
+    for page, study in STUDIES:
+        with subtests.test(page=page):
+            assert planning.plan(planning.load(study, pages.name_of(page))).trials
 
 
 def test_a_workflow_runs_the_commands_that_its_page_tries() -> None:
@@ -91,22 +92,21 @@ def test_the_example_of_a_spec_and_of_its_output_fit_the_contract() -> None:
     assert events == ["started", "interval", "finished"]
 
 
-@pytest.mark.parametrize("page", pages.PAGES, ids=pages.name_of)
-def test_targets_of_make_exist(page: Path) -> None:
-    for block in pages.blocks(TEXTS[page], "sh"):
-        for target in re.findall(r"^make ([a-z-]+)", block, re.MULTILINE):
-            assert re.search(rf"^{target}:", MAKEFILE, re.MULTILINE), target
+def test_targets_of_make_exist() -> None:
+    for page, text in TEXTS.items():
+        for block in pages.blocks(text, "sh"):
+            for target in re.findall(r"^make ([a-z-]+)", block, re.MULTILINE):
+                assert re.search(rf"^{target}:", MAKEFILE, re.MULTILINE), (page, target)
 
 
-@pytest.mark.parametrize("page", pages.PAGES, ids=pages.name_of)
-def test_modules_and_tests_that_pages_name_exist(page: Path) -> None:
-    text = TEXTS[page]
-    for module in re.findall(r"python -m ((?:nephoscope|tests)[\w.]*)", text):
-        source = Path(*module.split("."))
-        places = [pages.ROOT / "src" / source, pages.ROOT / source]
-        assert any(place.with_suffix(".py").exists() for place in places), module
-    for path in re.findall(r"`((?:src|tests|load|studies|scripts|docs)/[\w./-]+)(?::\w+)?`", text):
-        assert (pages.ROOT / path).exists() or path.startswith("load/target"), path
+def test_modules_and_tests_that_pages_name_exist() -> None:
+    for page, text in TEXTS.items():
+        for module in re.findall(r"python -m ((?:nephoscope|tests)[\w.]*)", text):
+            source = Path(*module.split("."))
+            places = [pages.ROOT / "src" / source, pages.ROOT / source]
+            assert any(place.with_suffix(".py").exists() for place in places), (page, module)
+        for path in re.findall(r"`((?:src|tests|load|studies|scripts|docs)/[\w./-]+)(?::\w+)?`", text):
+            assert (pages.ROOT / path).exists() or path.startswith("load/target"), (page, path)
 
 
 def test_every_proof_names_a_test_that_holds_tests() -> None:

@@ -53,17 +53,20 @@ def test_the_tables_have_every_figure_and_no_empty_cell() -> None:
         assert all(cell.strip() for cell in cells)
 
 
-@pytest.mark.parametrize("row", ROWS, ids=lambda row: f"{row.report} {row.title}")
-def test_each_counterpart_is_drawn_with_the_panel_it_names(row: Source) -> None:
-    found, ours = drawn(row), row.ours
-    assert isinstance(ours, Ours)
-    if isinstance(found, Table):
-        assert len(found.rows) >= len(book_of(row.study).lookup.configurations)
-        return
-    assert found is not None
-    assert found.table or found.table_link or found.title.endswith("second by second"), "its data as a table"
-    assert all(spec["datasets"] and any(spec["datasets"].values()) for spec in specs(found))
-    assert any(panel.title.startswith(ours.panel) for panel in found.panels), [panel.title for panel in found.panels]
+def test_each_counterpart_is_drawn_with_the_panel_it_names(subtests: pytest.Subtests) -> None:
+    for row in ROWS:
+        with subtests.test(row=row):
+            found, ours = drawn(row), row.ours
+            assert isinstance(ours, Ours)
+            if isinstance(found, Table):
+                assert len(found.rows) >= len(book_of(row.study).lookup.configurations)
+                continue
+            assert found is not None
+            assert found.table or found.table_link or found.title.endswith("second by second"), "its data as a table"
+            assert all(spec["datasets"] and any(spec["datasets"].values()) for spec in specs(found))
+            assert any(panel.title.startswith(ours.panel) for panel in found.panels), [
+                panel.title for panel in found.panels
+            ]
 
 
 def test_the_bars_and_lines_that_a_page_must_have_are_those_of_the_reports() -> None:

@@ -928,15 +928,16 @@ CASES: list[tuple[str, dict[str, Any], str | None, str]] = [
 BY_NAME: dict[str, Callable[[Evidence], Any]] = {check.name: check for check in CHECKS}
 
 
-@pytest.mark.parametrize(("name", "changes", "kind", "reason"), CASES)
-def test_verdict(name: str, changes: dict[str, Any], kind: str | None, reason: str) -> None:
-    verdict = BY_NAME[name](evidence(**changes))
-    if kind is None:
-        assert verdict is None
-        return
-    assert verdict is not None
-    assert (verdict.check, verdict.verdict) == (name, kind), verdict.reason
-    assert reason in verdict.reason
+def test_verdict(subtests: pytest.Subtests) -> None:
+    for name, changes, kind, reason in CASES:
+        with subtests.test(name=name):
+            verdict = BY_NAME[name](evidence(**changes))
+            if kind is None:
+                assert verdict is None
+                continue
+            assert verdict is not None
+            assert (verdict.check, verdict.verdict) == (name, kind), verdict.reason
+            assert reason in verdict.reason
 
 
 def test_every_check_is_shown_to_refuse_and_to_pass() -> None:

@@ -37,22 +37,34 @@ def is_part_of(part: object, whole: object) -> bool:
     return part == whole or part is None
 
 
-@pytest.mark.parametrize(("parse", "text"), WHOLE)
-def test_cut_output_is_refused_wherever_it_was_cut(parse: Parser, text: str) -> None:
+def hold_against_cuts(parse: Parser, text: str, cuts: int) -> None:
+    """Cut at so many places, evenly, a text is refused or a part of the whole."""
     whole = parse(text)
-    for length in range(0, len(text), 1 + len(text) // 3000):
+    for length in range(0, len(text), 1 + len(text) // cuts):
         try:
             assert is_part_of(parse(text[:length]), whole), length
         except OutputUnreadable:
             continue
 
 
-@pytest.mark.parametrize("parse", PARSED)
-def test_nothing_is_refused(parse: Parser) -> None:
-    for text in ("", "\n", "\ufeff", "   \n", "{}", "[]", "null\n"):
-        if parse is not parse_cpu_lines or not text.strip():
-            with pytest.raises(OutputUnreadable):
-                parse(text)
+@pytest.mark.parametrize(("parse", "text"), WHOLE)
+def test_cut_output_is_refused_wherever_it_was_cut(parse: Parser, text: str) -> None:
+    """Of long outputs at 200 places; the next test cuts at 3,000."""
+    hold_against_cuts(parse, text, 200)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(("parse", "text"), WHOLE)
+def test_output_is_refused_wherever_it_was_cut_at_many_places(parse: Parser, text: str) -> None:
+    hold_against_cuts(parse, text, 3000)
+
+
+def test_nothing_is_refused() -> None:
+    for parse in PARSED:
+        for text in ("", "\n", "\ufeff", "   \n", "{}", "[]", "null\n"):
+            if parse is not parse_cpu_lines or not text.strip():
+                with pytest.raises(OutputUnreadable):
+                    pytest.fail(f"{parse} takes {text!r} for {parse(text)}")
 
 
 @pytest.mark.parametrize("parse", PARSED)
@@ -62,22 +74,23 @@ def test_any_text_is_a_value_or_refused(parse: Parser, text: str) -> None:
         parse(text + "\n")
 
 
-@pytest.mark.parametrize(("parse", "name", "text"), SAMPLES)
-def test_marks_colours_and_carriage_returns_change_nothing(parse: Parser, name: str, text: str) -> None:
-    first, _, rest = text.partition("\n")
-    assert parse(f"\ufeff\x1b[32m{first}\x1b[0m\r\n" + rest.replace("\n", "\r\n")) == parse(text), name
+def test_marks_colours_and_carriage_returns_change_nothing() -> None:
+    for parse, name, text in SAMPLES:
+        first, _, rest = text.partition("\n")
+        assert parse(f"\ufeff\x1b[32m{first}\x1b[0m\r\n" + rest.replace("\n", "\r\n")) == parse(text), name
 
 
-@pytest.mark.parametrize(("parse", "name", "text"), SAMPLES)
-def test_a_file_without_its_last_line_end_is_the_same_or_refused(parse: Parser, name: str, text: str) -> None:
-    with contextlib.suppress(OutputUnreadable):
-        assert parse(text.rstrip("\n")) == parse(text), name
+def test_a_file_without_its_last_line_end_is_the_same_or_refused() -> None:
+    for parse, name, text in SAMPLES:
+        with contextlib.suppress(OutputUnreadable):
+            assert parse(text.rstrip("\n")) == parse(text), name
 
 
 @pytest.mark.parametrize("family", FAMILIES)
 def test_a_damaged_file_is_a_value_or_refused(family: str) -> None:
+    """Some hundred times for each module; the next test does a hundred times as many."""
     for parse, text in FAMILIES[family]:
-        hold_against_mutations(parse, text, seed=1, rounds=2000 // len(FAMILIES[family]) + 1)
+        hold_against_mutations(parse, text, seed=1, rounds=500 // len(FAMILIES[family]) + 1)
 
 
 @pytest.mark.slow

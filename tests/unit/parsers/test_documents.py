@@ -19,7 +19,7 @@ from nephoscope.parsers.lscpu import parse_lscpu
 from nephoscope.parsers.remarks import remarks_on
 from nephoscope.parsers.stress_ng_yaml import parse_stress_ng_yaml
 from nephoscope.parsers.text import decoded
-from tests.support.parser_samples import IDENTIFIED, SAMPLES, Parser, parse_any
+from tests.support.parser_samples import IDENTIFIED, SAMPLES, parse_any
 
 JSON_SAMPLES = [(parse, name, text) for parse, name, text in SAMPLES if re.search(r"^\{", text, re.MULTILINE)]
 NUMBER = re.compile(r'"(?P<key>[^"]+)"\s*:\s*"?[0-9.]+"?(?=\s*[,}\n])')
@@ -27,43 +27,47 @@ MANY = {parse_cpu_lines, parse_fio_log}
 """What is joined here is a longer file of the same kind."""
 
 
-@pytest.mark.parametrize(("parse", "name", "text"), JSON_SAMPLES)
-def test_two_documents_are_refused_with_their_number(parse: Parser, name: str, text: str) -> None:
-    for between in ("", "\n", "\nnothing known\n", ","):
-        with pytest.raises(OutputUnreadable, match=r"2 (documents|tests)"):
-            parse(text.strip() + between + text)
-    if not text.startswith("fio"):
-        with pytest.raises(OutputUnreadable, match=r"2 (documents|tests)"):
-            parse(f"[\n{text},\n{text}]\n")
+def test_two_documents_are_refused_with_their_number(subtests: pytest.Subtests) -> None:
+    for parse, name, text in JSON_SAMPLES:
+        with subtests.test(name=name):
+            for between in ("", "\n", "\nnothing known\n", ","):
+                with pytest.raises(OutputUnreadable, match=r"2 (documents|tests)"):
+                    parse(text.strip() + between + text)
+            if not text.startswith("fio"):
+                with pytest.raises(OutputUnreadable, match=r"2 (documents|tests)"):
+                    parse(f"[\n{text},\n{text}]\n")
 
 
-@pytest.mark.parametrize(("parse", "name", "text"), SAMPLES)
-def test_two_outputs_are_refused_or_both_read(parse: Parser, name: str, text: str) -> None:
-    if parse in MANY:
-        return
-    try:
-        both, alone = parse(text + text), parse(text)
-    except OutputUnreadable:
-        return
-    assert isinstance(both, tuple)
-    assert isinstance(alone, tuple)
-    assert len(both) == 2 * len(alone), name
+def test_two_outputs_are_refused_or_both_read(subtests: pytest.Subtests) -> None:
+    for parse, name, text in SAMPLES:
+        with subtests.test(name=name):
+            if parse in MANY:
+                continue
+            try:
+                both, alone = parse(text + text), parse(text)
+            except OutputUnreadable:
+                continue
+            assert isinstance(both, tuple)
+            assert isinstance(alone, tuple)
+            assert len(both) == 2 * len(alone), name
 
 
-@pytest.mark.parametrize(("parse", "name", "text"), JSON_SAMPLES)
-def test_a_key_with_two_values_is_refused_wherever_it_is(parse: Parser, name: str, text: str) -> None:
-    places = list(NUMBER.finditer(text))
-    for place in islice(places, 0, None, 1 + len(places) // 40):
-        doubled = f'{text[: place.start()]}"{place["key"]}": 8128, {text[place.start() :]}'
-        with pytest.raises(OutputUnreadable, match=r"stands twice|2 documents"):
-            parse(doubled)
+def test_a_key_with_two_values_is_refused_wherever_it_is(subtests: pytest.Subtests) -> None:
+    for parse, name, text in JSON_SAMPLES:
+        with subtests.test(name=name):
+            places = list(NUMBER.finditer(text))
+            for place in islice(places, 0, None, 1 + len(places) // 40):
+                doubled = f'{text[: place.start()]}"{place["key"]}": 8128, {text[place.start() :]}'
+                with pytest.raises(OutputUnreadable, match=r"stands twice|2 documents"):
+                    parse(doubled)
 
 
-@pytest.mark.parametrize(("parse", "name", "text"), SAMPLES)
-def test_an_encoding_of_windows_changes_nothing(parse: Parser, name: str, text: str) -> None:
-    lines, parsed = text.replace("\n", "\r\n"), parse(text)
-    for encoding in ("utf-16", "utf-16-le", "utf-16-be", "utf-32", "utf-8-sig"):
-        assert parse(decoded(lines.encode(encoding))) == parsed, (name, encoding)
+def test_an_encoding_of_windows_changes_nothing(subtests: pytest.Subtests) -> None:
+    for parse, name, text in SAMPLES:
+        with subtests.test(name=name):
+            lines, parsed = text.replace("\n", "\r\n"), parse(text)
+            for encoding in ("utf-16", "utf-16-le", "utf-16-be", "utf-32", "utf-8-sig"):
+                assert parse(decoded(lines.encode(encoding))) == parsed, (name, encoding)
 
 
 @given(st.binary())
@@ -95,39 +99,42 @@ FAILURES = [
 ]
 
 
-@pytest.mark.parametrize("name", sorted({name for _, name, _ in SAMPLES if "server" not in name}))
-def test_a_line_that_says_that_the_run_failed_refuses_it(name: str) -> None:
-    parse, text = next((parse, text) for parse, of, text in SAMPLES if of == name)
-    for failure in FAILURES:
-        for whole in (f"{failure}\n{text}", f"{text}{failure}\n"):
-            with pytest.raises(OutputUnreadable, match=re.escape(repr(failure)[1:40])):
-                parse(whole)
+def test_a_line_that_says_that_the_run_failed_refuses_it(subtests: pytest.Subtests) -> None:
+    for name in sorted({name for _, name, _ in SAMPLES if "server" not in name}):
+        with subtests.test(name=name):
+            parse, text = next((parse, text) for parse, of, text in SAMPLES if of == name)
+            for failure in FAILURES:
+                for whole in (f"{failure}\n{text}", f"{text}{failure}\n"):
+                    with pytest.raises(OutputUnreadable, match=re.escape(repr(failure)[1:40])):
+                        parse(whole)
 
 
-@pytest.mark.parametrize(("parse", "name", "text"), JSON_SAMPLES)
-def test_text_around_a_document_that_is_not_known_is_shown(parse: Parser, name: str, text: str) -> None:
-    note = "note: both iodepth >= 1 and synchronous I/O engine are selected"
-    around = f"{note}\n{text}\n[0] 0 errors\n"
-    assert parse(around) == parse(text)
-    shown = set(remarks_on(identify(text).tool, around)) - set(remarks_on(identify(text).tool, text))
-    assert shown == {f"around the document: {note}", "around the document: [0] 0 errors"}
-    with pytest.raises(OutputUnreadable, match="the text around it says 'mount: error 5"):
-        parse(f"mount: error 5\n{text}")
+def test_text_around_a_document_that_is_not_known_is_shown(subtests: pytest.Subtests) -> None:
+    for parse, name, text in JSON_SAMPLES:
+        with subtests.test(name=name):
+            note = "note: both iodepth >= 1 and synchronous I/O engine are selected"
+            around = f"{note}\n{text}\n[0] 0 errors\n"
+            assert parse(around) == parse(text)
+            shown = set(remarks_on(identify(text).tool, around)) - set(remarks_on(identify(text).tool, text))
+            assert shown == {f"around the document: {note}", "around the document: [0] 0 errors"}
+            with pytest.raises(OutputUnreadable, match="the text around it says 'mount: error 5"):
+                parse(f"mount: error 5\n{text}")
 
 
 TEXTS = [(tool, name, text) for tool, name, text in IDENTIFIED if (PARSERS[tool], name, text) not in JSON_SAMPLES]
 
 
-@pytest.mark.parametrize(("tool", "name", "text"), TEXTS)
-def test_text_around_an_output_that_is_not_known_is_shown(tool: str, name: str, text: str) -> None:
-    if tool == "stress-ng-yaml":
-        return
-    assert remarks_on(tool, text) == (), name
-    for before, behind in (("job 7 on node_a begins", "real 0m10.2s"), ("+ run the test", "done; 3 left")):
-        around = f"{before}\n{text.rstrip()}\n{behind}\n"
-        assert remarks_on(tool, around) == (f"around the document: {before}", f"around the document: {behind}")
-    with pytest.raises(OutputUnreadable, match="the text around it says 'mount: error 5"):
-        remarks_on(tool, f"mount: error 5\n{text}")
+def test_text_around_an_output_that_is_not_known_is_shown(subtests: pytest.Subtests) -> None:
+    for tool, name, text in TEXTS:
+        with subtests.test(name=name):
+            if tool == "stress-ng-yaml":
+                continue
+            assert remarks_on(tool, text) == (), name
+            for before, behind in (("job 7 on node_a begins", "real 0m10.2s"), ("+ run the test", "done; 3 left")):
+                around = f"{before}\n{text.rstrip()}\n{behind}\n"
+                assert remarks_on(tool, around) == (f"around the document: {before}", f"around the document: {behind}")
+            with pytest.raises(OutputUnreadable, match="the text around it says 'mount: error 5"):
+                remarks_on(tool, f"mount: error 5\n{text}")
 
 
 def test_a_value_that_is_no_number_is_left_out_by_name() -> None:

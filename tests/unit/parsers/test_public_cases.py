@@ -106,15 +106,16 @@ CASES: dict[str, str | dict[str, Any]] = {
 }  # fmt: skip
 
 
-@pytest.mark.parametrize("path", CASES)
-def test_a_public_case_is_read_as_it_should_be(path: str) -> None:
-    text, expected = decoded(shared(f"cases/{path}").read_bytes()), CASES[path]
-    if isinstance(expected, str):
-        with pytest.raises(OutputUnreadable, match=expected):
-            parse_any(text)
-        return
-    values = {row.metric: row.value for row in flat_metrics(parse_any(text))}
-    assert {name: values.get(name) for name in expected} == expected
+def test_a_public_case_is_read_as_it_should_be(subtests: pytest.Subtests) -> None:
+    for path, expected in CASES.items():
+        with subtests.test(path=path):
+            text = decoded(shared(f"cases/{path}").read_bytes())
+            if isinstance(expected, str):
+                with pytest.raises(OutputUnreadable, match=expected):
+                    parse_any(text)
+                continue
+            values = {row.metric: row.value for row in flat_metrics(parse_any(text))}
+            assert {name: values.get(name) for name in expected} == expected
 
 
 def test_every_file_of_a_case_of_parsers_stands_in_the_table() -> None:

@@ -24,9 +24,8 @@ from nephoscope.providers.aws.errors import NotAllowed, of_code, of_state_reason
 from nephoscope.providers.cloud.provider import EndedByUser
 
 
-@pytest.mark.parametrize(
-    ("code", "meaning"),
-    [
+def test_a_code_has_its_class_and_is_told(subtests: pytest.Subtests) -> None:
+    for code, meaning in [
         ("InsufficientInstanceCapacity", CapacityLacking),
         ("UnfulfillableCapacity", CapacityLacking),
         ("InsufficientFreeAddressesInSubnet", CapacityLacking),
@@ -49,14 +48,13 @@ from nephoscope.providers.cloud.provider import EndedByUser
         ("InsufficientPermissions", NotAllowed),
         ("InvalidAMIID.NotFound", InputError),
         ("NeverHeardOf", UnknownAnswer),
-    ],
-)
-def test_a_code_has_its_class_and_is_told(code: str, meaning: type[Exception]) -> None:
-    said = typed(sdk.ClientError({"Error": {"Code": code, "Message": "so it is"}}, "RunInstances"))
-    assert type(said) is meaning
-    assert code in str(said)
-    assert "so it is" in str(said)
-    assert type(of_code(code, "")) is meaning
+    ]:
+        with subtests.test(code=code):
+            said = typed(sdk.ClientError({"Error": {"Code": code, "Message": "so it is"}}, "RunInstances"))
+            assert type(said) is meaning
+            assert code in str(said)
+            assert "so it is" in str(said)
+            assert type(of_code(code, "")) is meaning
 
 
 @pytest.mark.parametrize(

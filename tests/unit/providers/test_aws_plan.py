@@ -242,22 +242,20 @@ def test_a_machine_is_read_from_what_ec2_tells() -> None:
     assert machine_of(instance("pending")).life is Life.STARTING
 
 
-@pytest.mark.parametrize(
-    ("code", "meaning"),
-    [
+def test_why_a_machine_ended_is_told(subtests: pytest.Subtests) -> None:
+    for code, meaning in [
         ("Server.InsufficientInstanceCapacity", CapacityLacking),
         ("Client.VolumeLimitExceeded", QuotaReached),
         ("Server.SpotInstanceTermination", MachinePreempted),
         ("Client.InstanceInitiatedShutdown", MachineLost),
         ("Client.UserInitiatedShutdown", EndedByUser),
         ("", MachineLost),
-    ],
-)
-@pytest.mark.parametrize("state", ["shutting-down", "terminated", "stopping", "stopped"])
-def test_why_a_machine_ended_is_told(code: str, meaning: type[Exception], state: str) -> None:
-    machine = machine_of(instance(state, StateReason={"Code": code, "Message": "so"}))
-    assert machine.life is Life.ENDED
-    assert type(machine.why) is meaning
+    ]:
+        for state in ["shutting-down", "terminated", "stopping", "stopped"]:
+            with subtests.test(code=code, state=state):
+                machine = machine_of(instance(state, StateReason={"Code": code, "Message": "so"}))
+                assert machine.life is Life.ENDED
+                assert type(machine.why) is meaning
 
 
 def operations(left: Left) -> list[str]:

@@ -220,9 +220,8 @@ def test_a_machine_is_read(codes: list[str], spot: bool, life: Life, why: type[N
     assert (type(because) if because else None) is why
 
 
-@pytest.mark.parametrize(
-    ("code", "status", "message", "meant"),
-    [
+def test_an_error_means(subtests: pytest.Subtests) -> None:
+    for code, status, message, meant in [
         ("SkuNotAvailable", 409, "", CapacityLacking),
         ("AllocationFailed", None, "", CapacityLacking),
         ("ZonalAllocationFailed", None, "", CapacityLacking),
@@ -246,10 +245,9 @@ def test_a_machine_is_read(codes: list[str], spot: bool, life: Life, why: type[N
         ("ResourceGroupBeingDeleted", 409, "", InfrastructureFailure),
         ("", 503, "", InfrastructureFailure),
         ("SomethingNew", None, "", UnknownAnswer),
-    ],
-)
-def test_an_error_means(code: str, status: int | None, message: str, meant: type[NephoscopeError]) -> None:
-    assert type(of_code(code, status, message)) is meant
+    ]:
+        with subtests.test(code=code):
+            assert type(of_code(code, status, message)) is meant
 
 
 def test_what_is_said_inside_an_error_counts() -> None:

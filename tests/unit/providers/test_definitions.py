@@ -76,16 +76,17 @@ COMPLAINTS: dict[str, Callable[[str, Any], list[str]]] = {
 }
 
 
-@pytest.mark.parametrize("file", STUDIES, ids=lambda file: file.stem)
-def test_every_request_of_a_shipped_study_is_as_its_cloud_defines_it(file: Path) -> None:
-    complaints: dict[str, str] = {}
-    for configuration in read_study(file).configurations:
-        if configuration.provider in REQUESTS:
-            for order in orders(configuration):
-                for cloud, what, content in REQUESTS[configuration.provider](order):
-                    for complaint in COMPLAINTS[cloud](what, content):
-                        complaints.setdefault(complaint, configuration.name)
-    assert complaints == {}
+def test_every_request_of_a_shipped_study_is_as_its_cloud_defines_it(subtests: pytest.Subtests) -> None:
+    for file in STUDIES:
+        with subtests.test(file=file):
+            complaints: dict[str, str] = {}
+            for configuration in read_study(file).configurations:
+                if configuration.provider in REQUESTS:
+                    for order in orders(configuration):
+                        for cloud, what, content in REQUESTS[configuration.provider](order):
+                            for complaint in COMPLAINTS[cloud](what, content):
+                                complaints.setdefault(complaint, configuration.name)
+            assert complaints == {}
 
 
 MACHINES = {"aws": "RunInstances", "gcp": "InsertInstanceRequest", "azure": "virtualmachines"}

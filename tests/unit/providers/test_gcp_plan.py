@@ -11,7 +11,6 @@ from nephoscope.model.errors import (
     InputError,
     MachineLost,
     MachineUnsupported,
-    NephoscopeError,
     QuotaReached,
     Throttled,
     UnknownAnswer,
@@ -198,9 +197,8 @@ def test_a_machine_is_read(status: str, life: Life) -> None:
     assert isinstance(machine.why, MachineLost) is (life is Life.ENDED)
 
 
-@pytest.mark.parametrize(
-    ("reason", "status", "message", "meant"),
-    [
+def test_an_error_means(subtests: pytest.Subtests) -> None:
+    for reason, status, message, meant in [
         ("ZONE_RESOURCE_POOL_EXHAUSTED", None, "", CapacityLacking),
         ("ZONE_RESOURCE_POOL_EXHAUSTED_WITH_DETAILS", 503, "", CapacityLacking),
         ("insufficientCapacity", 503, "", CapacityLacking),
@@ -220,7 +218,6 @@ def test_a_machine_is_read(status: str, life: Life) -> None:
         ("ZONE_RESOURCE_STOCKOUT", None, "", CapacityLacking),
         ("", 503, "does not have enough resources available to fulfill the request", CapacityLacking),
         ("SOMETHING_NEW", None, "", UnknownAnswer),
-    ],
-)
-def test_an_error_means(reason: str, status: int | None, message: str, meant: type[NephoscopeError]) -> None:
-    assert type(of_reason(reason, status, message)) is meant
+    ]:
+        with subtests.test(reason=reason):
+            assert type(of_reason(reason, status, message)) is meant

@@ -38,9 +38,10 @@ def test_from_every_step_machines_are_given_back(state: State) -> None:
     assert may_follow(state, State.DESTROYING)
 
 
-@pytest.mark.parametrize("state", [None, *State])
-def test_after_a_dead_controller_a_trial_may_begin_anew_from_anywhere(state: State | None) -> None:
-    assert may_follow(state, State.PLANNED)
+def test_after_a_dead_controller_a_trial_may_begin_anew_from_anywhere(subtests: pytest.Subtests) -> None:
+    for state in [None, *State]:
+        with subtests.test(state=state):
+            assert may_follow(state, State.PLANNED)
 
 
 def test_a_measurement_that_runs_is_found_and_not_prepared_again() -> None:

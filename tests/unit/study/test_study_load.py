@@ -79,14 +79,16 @@ def test_byte_order_mark_and_windows_line_ends_are_fine() -> None:
     assert load_study("\ufeff" + MINIMAL.replace("\n", "\r\n"), "", KNOWN).name == "s"
 
 
-@pytest.mark.parametrize("case", CASES["benchmark"], ids=lambda case: case["text"])
-def test_benchmark_problem(case: dict[str, str]) -> None:
-    assert problems(with_benchmark(case["text"])) == [case["problem"]]
+def test_benchmark_problem(subtests: pytest.Subtests) -> None:
+    for case in CASES["benchmark"]:
+        with subtests.test(case=case):
+            assert problems(with_benchmark(case["text"])) == [case["problem"]]
 
 
-@pytest.mark.parametrize("case", CASES["configuration"], ids=lambda case: case["text"])
-def test_configuration_problem(case: dict[str, str]) -> None:
-    assert problems(with_configuration(case["text"])) == [case["problem"]]
+def test_configuration_problem(subtests: pytest.Subtests) -> None:
+    for case in CASES["configuration"]:
+        with subtests.test(case=case):
+            assert problems(with_configuration(case["text"])) == [case["problem"]]
 
 
 def test_a_wrong_unit_in_a_list_of_inline_tables_is_found_on_its_own_line_and_is_not_missing_as_well() -> None:
@@ -187,9 +189,8 @@ def test_an_ambiguous_key_names_every_candidate() -> None:
     ]
 
 
-@pytest.mark.parametrize(
-    "dsn",
-    [
+def test_a_password_in_a_dsn_is_refused_and_never_shown(subtests: pytest.Subtests) -> None:
+    for dsn in [
         "postgresql://me:hunter2@db:5432/x",
         "postgres://me:hun/ter2@db/x",
         "postgresql://me:hun?ter2@db/x",
@@ -198,13 +199,12 @@ def test_an_ambiguous_key_names_every_candidate() -> None:
         "postgresql://db/x?sslpassword=hunter2",
         "host=db user=me password=hunter2",
         "host=db PASSWORD = 'hunter2'",
-    ],
-)
-def test_a_password_in_a_dsn_is_refused_and_never_shown(dsn: str) -> None:
-    (line,) = problems(with_configuration(f'name = "a"\ndatabase.dsn = "{dsn}"'))
-    assert line.startswith("s.toml:5: configurations[0].database.dsn: holds a password")
-    assert "PGPASSWORD" in line
-    assert "ter2" not in line
+    ]:
+        with subtests.test(dsn=dsn):
+            (line,) = problems(with_configuration(f'name = "a"\ndatabase.dsn = "{dsn}"'))
+            assert line.startswith("s.toml:5: configurations[0].database.dsn: holds a password")
+            assert "PGPASSWORD" in line
+            assert "ter2" not in line
 
 
 @pytest.mark.parametrize(
@@ -221,9 +221,8 @@ def test_a_dsn_in_the_wrong_place_is_never_shown(text: str) -> None:
     assert "hunter2" not in line
 
 
-@pytest.mark.parametrize(
-    "dsn",
-    [
+def test_a_dsn_without_a_password_is_taken(subtests: pytest.Subtests) -> None:
+    for dsn in [
         "postgresql://me@db:5432/x",
         "postgresql://db:5432/x?user=me@tenant",
         "postgresql://me:@db/x",
@@ -232,16 +231,14 @@ def test_a_dsn_in_the_wrong_place_is_never_shown(text: str) -> None:
         "postgresql://one:5432,[::1]:5433/x?target_session_attrs=primary",
         "postgresql://me@/x?host=/var/run/postgresql&port=5433",
         "postgresql://db/x?sslmode=verify-full&sslrootcert=/etc/ssl/our%20ca.pem&connect_timeout=3",
-    ],
-)
-def test_a_dsn_without_a_password_is_taken(dsn: str) -> None:
-    study = load_study(with_configuration(f'name = "a"\ndatabase.dsn = "{dsn}"'), "", KNOWN)
-    assert study.configurations[0].database.dsn == dsn
+    ]:
+        with subtests.test(dsn=dsn):
+            study = load_study(with_configuration(f'name = "a"\ndatabase.dsn = "{dsn}"'), "", KNOWN)
+            assert study.configurations[0].database.dsn == dsn
 
 
-@pytest.mark.parametrize(
-    "dsn",
-    [
+def test_a_dsn_that_is_no_address_of_a_server_is_refused(subtests: pytest.Subtests) -> None:
+    for dsn in [
         "postgresql://%2Fvar%2Frun/x",
         "postgresql:///x",
         "postgresql://one,/x",
@@ -252,12 +249,11 @@ def test_a_dsn_without_a_password_is_taken(dsn: str) -> None:
         "db.example.com",
         "",
         "postgresql://db/x\\nhunter2",
-    ],
-)
-def test_a_dsn_that_is_no_address_of_a_server_is_refused(dsn: str) -> None:
-    (line,) = problems(with_configuration(f'name = "a"\ndatabase.dsn = "{dsn}"'))
-    assert line.startswith("s.toml:5: configurations[0].database.dsn: is not the address of a server")
-    assert "expected: postgresql://user@host:port/database" in line
+    ]:
+        with subtests.test(dsn=dsn):
+            (line,) = problems(with_configuration(f'name = "a"\ndatabase.dsn = "{dsn}"'))
+            assert line.startswith("s.toml:5: configurations[0].database.dsn: is not the address of a server")
+            assert "expected: postgresql://user@host:port/database" in line
 
 
 @pytest.mark.parametrize(

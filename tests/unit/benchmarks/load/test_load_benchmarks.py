@@ -374,10 +374,10 @@ def damaged() -> dict[str, bytes]:
     }
 
 
-@pytest.mark.parametrize("name", damaged())
-def test_a_damaged_output_is_refused_and_nothing_becomes_zero(name: str) -> None:
-    with pytest.raises(OutputUnreadable):
-        Tpcc().parse({"load-run.stdout": damaged()[name]}, TPCC_PARAMETERS)
+def test_a_damaged_output_is_refused_and_nothing_becomes_zero(subtests: pytest.Subtests) -> None:
+    for name in damaged():
+        with subtests.test(name=name), pytest.raises(OutputUnreadable):
+            Tpcc().parse({"load-run.stdout": damaged()[name]}, TPCC_PARAMETERS)
 
 
 def test_the_damage_is_done() -> None:
@@ -489,12 +489,15 @@ def test_the_mean_is_that_of_the_library(count: int) -> None:
     assert mean_ns(histogram) == histogram.get_mean_value()
 
 
-@pytest.mark.parametrize("percent", [50, 90, 95, 99, Decimal("99.9"), Decimal("99.99")])
-@pytest.mark.parametrize("count", [1, 9, 10, 11, 55, 99, 100, 101, 121, 270, 999, 1000, 1001])
-def test_a_percentile_is_the_value_of_rank_p_times_n_rounded_up(percent: Decimal | int, count: int) -> None:
-    rank = math.ceil(Fraction(percent) * count / 100)
-    quantile = Quantile(float(percent) / 100)
-    assert quantile.rank(count) == rank
-    histogram = merged([histogram_of(*range(1, count + 1))])  # up to 2,047, every value has a bucket of its own
-    assert value_ns(histogram, quantile) == rank
-    assert value_ns(merged([]), quantile) == 0
+def test_a_percentile_is_the_value_of_rank_p_times_n_rounded_up(subtests: pytest.Subtests) -> None:
+    percents: list[Decimal | int] = [50, 90, 95, 99, Decimal("99.9"), Decimal("99.99")]
+    for percent in percents:
+        for count in [1, 9, 10, 11, 55, 99, 100, 101, 121, 270, 999, 1000, 1001]:
+            with subtests.test(percent=percent, count=count):
+                rank = math.ceil(Fraction(percent) * count / 100)
+                quantile = Quantile(float(percent) / 100)
+                assert quantile.rank(count) == rank
+                # Up to 2,047, every value has a bucket of its own.
+                histogram = merged([histogram_of(*range(1, count + 1))])
+                assert value_ns(histogram, quantile) == rank
+                assert value_ns(merged([]), quantile) == 0

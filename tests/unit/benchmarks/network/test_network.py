@@ -159,22 +159,20 @@ def test_a_search_with_a_hole_is_refused(missing: str) -> None:
         parse("multi-stream", raw)
 
 
-@pytest.mark.parametrize(
-    ("name", "file"),
-    [
+def test_output_that_was_cut_is_refused(subtests: pytest.Subtests) -> None:
+    for name, file in [
         ("ping", "ping.stdout"),
         ("throughput", "throughput-server.stdout"),
         ("request-response", "request-response.stdout"),
         ("multi-stream", "multi-stream-3-server-2.stdout"),
         ("multi-stream", "multi-stream-final-server-5.stdout"),
         ("multi-stream", "network.json"),
-    ],
-)
-@pytest.mark.parametrize("share", [0.0, 0.3, 0.6, 0.9, 0.98])
-def test_output_that_was_cut_is_refused(name: str, file: str, share: float) -> None:
-    raw = recorded(name)
-    with pytest.raises(OutputUnreadable):
-        parse(name, {**raw, file: raw[file][: int(share * len(raw[file]))]})
+    ]:
+        for share in [0.0, 0.3, 0.6, 0.9, 0.98]:
+            with subtests.test(name=name, share=share):
+                raw = recorded(name)
+                with pytest.raises(OutputUnreadable):
+                    parse(name, {**raw, file: raw[file][: int(share * len(raw[file]))]})
 
 
 def test_seconds_are_summed_over_streams_that_begin_at_different_times() -> None:
@@ -276,12 +274,14 @@ NETWORK: list[Any] = [Ping(), Throughput(), RequestResponse(), MultiStream()]
 EDITIONS = [(one, name) for one in NETWORK for name in one.parameters.presets]
 
 
-@pytest.mark.parametrize(("benchmark", "edition"), EDITIONS)
-@pytest.mark.parametrize("mode", ["fixed", "faithful"])
-def test_every_edition_is_as_published_when_nothing_is_given(benchmark: Any, edition: str, mode: str) -> None:
-    parameters = benchmark.parameters.model_validate({"edition": edition, "mode": mode})
-    assert f"{edition} ({mode}), as published: " in benchmark.notes(parameters)[0]
-    assert benchmark.parameters.model_validate_json(parameters.model_dump_json()) == parameters, "it may be stored"
+def test_every_edition_is_as_published_when_nothing_is_given(subtests: pytest.Subtests) -> None:
+    for benchmark, edition in EDITIONS:
+        for mode in ["fixed", "faithful"]:
+            with subtests.test(benchmark=benchmark, mode=mode):
+                parameters = benchmark.parameters.model_validate({"edition": edition, "mode": mode})
+                assert f"{edition} ({mode}), as published: " in benchmark.notes(parameters)[0]
+                stored = benchmark.parameters.model_validate_json(parameters.model_dump_json())
+                assert stored == parameters, "it may be stored"
 
 
 @pytest.mark.parametrize(

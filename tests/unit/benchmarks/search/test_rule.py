@@ -36,9 +36,8 @@ def test_percentiles_are_quantiles(quantity: str, quantile: float | None) -> Non
     assert quantile_of(quantity) == quantile
 
 
-@pytest.mark.parametrize(
-    ("text", "said"),
-    [
+def test_what_is_no_rule_is_refused_with_its_place(subtests: pytest.Subtests) -> None:
+    for text, said in [
         ("", "nothing is not a condition; expected a condition such as `p99(read) < 5 ms`"),
         ("p99(read) < 5 ms and", "nothing is not a condition"),
         ("p99(read) 5 ms", "`p99(read) 5 ms` at column 1 is not a condition"),
@@ -68,12 +67,11 @@ def test_percentiles_are_quantiles(quantity: str, quantile: float | None) -> Non
         ("p99(read) < 5 ms and achieved < 99 %", "every overload meets `achieved < 99 %`"),
         ("p99(read) < 5 ms and p99(read) < 6 ms", "`p99(read)` appears twice"),
         (ALWAYS, "limits no response time"),
-    ],
-)
-def test_what_is_no_rule_is_refused_with_its_place(text: str, said: str) -> None:
-    with pytest.raises(RuleError) as refused:
-        parse_rule(text)
-    assert said in str(refused.value)
+    ]:
+        with subtests.test(text=text):
+            with pytest.raises(RuleError) as refused:
+                parse_rule(text)
+            assert said in str(refused.value)
 
 
 @pytest.mark.parametrize("shares", ["errors <= 0.1 % and achieved >= 99 %", "errors < 0.01 % and achieved > 99.9 %"])

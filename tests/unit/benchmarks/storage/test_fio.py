@@ -89,9 +89,8 @@ def test_damaged_output_is_refused(name: str) -> None:
         parse({"fio-random-read.stdout": (DATA / name).read_bytes()}, READ)
 
 
-@pytest.mark.parametrize(
-    ("raw", "said"),
-    [
+def test_other_output_is_refused(subtests: pytest.Subtests) -> None:
+    for raw, said in [
         ({}, "is missing"),
         ({"fio-random-read.stdout": b""}, "wrote nothing"),
         ({"fio-random-read.stdout": b"fio: hello"}, "no JSON"),
@@ -107,11 +106,9 @@ def test_damaged_output_is_refused(name: str) -> None:
         (read_with(lambda job: job["read"].update(runtime=500)), "contradicts itself"),
         (read_with(lambda job: job["read"].update(total_ios=0, iops=0.0, io_bytes=0)), "no I/O"),
         (read_with(lambda job: job["read"]["lat_ns"].pop("percentile")), "no percentile 50"),
-    ],
-)
-def test_other_output_is_refused(raw: dict[str, bytes], said: str) -> None:
-    with pytest.raises(OutputUnreadable, match=said):
-        parse(raw, READ)
+    ]:
+        with subtests.test(raw=raw), pytest.raises(OutputUnreadable, match=said):
+            parse(raw, READ)
 
 
 def test_an_fsync_job_without_fsyncs_is_refused() -> None:
