@@ -4,6 +4,8 @@ import asyncio
 import json
 import os
 import signal
+import socket
+import ssl
 import subprocess
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
@@ -14,6 +16,7 @@ import pytest
 
 from nephoscope.app.wiring import load_program
 from nephoscope.checks.operations import Replication
+from nephoscope.databases import identity
 from nephoscope.databases.base import Endpoint
 from nephoscope.databases.mysql import galera
 from nephoscope.databases.mysql.database import MysqlDatabase
@@ -135,6 +138,7 @@ def test_each_of_three_servers_takes_writes_and_conflicts_between_them_are_retri
 def test_what_galera_does_is_told_and_a_server_that_leaves_is_named(three: Three) -> None:
     before = three.settings()
     asked = {"wsrep_sync_wait": "1", "wsrep_slave_threads": "2", "wsrep_on": "ON", "gcache.size": str(128 << 20)}
+    asked["socket.ssl"] = "YES"
     assert {name: before[name] for name in asked} == asked
     assert before["innodb_flush_log_at_trx_commit"] == "1"
     assert not [name for name, value in before.items() if "127.0.0" in value or "/" in value]
@@ -172,9 +176,56 @@ def test_conditions_of_tpcc_hold_at_each_server(three: Three) -> None:
             assert all(row["holds"] for row in conditions)
 
 
+def greeting(address: str, trusted: ssl.SSLContext | None) -> bytes:
+    """What a server of Galera says first to who connects where it gets messages: by it, they become members."""
+    host, _, port = address.rpartition(":")
+    with socket.create_connection((host, int(port)), timeout=60) as plain:
+        try:
+            if trusted is not None:
+                return trusted.wrap_socket(plain).recv(1024)
+            plain.settimeout(5)  # with TLS it waits to be spoken to
+            return plain.recv(1024)
+        except OSError:
+            return b""
+
+
+def with_identity(folder: Path | None) -> ssl.SSLContext:
+    """Of a client that believes every server."""
+    context = ssl.create_default_context()
+    context.check_hostname, context.verify_mode = False, ssl.CERT_NONE
+    if folder is not None:
+        context.load_cert_chain(folder / identity.CERTIFICATE, folder / identity.KEY)
+    return context
+
+
 @REAL
-def test_a_server_whose_files_are_others_does_not_join(three: Three, tmp_path: Path) -> None:
-    """It would need a copy of all data, for which there is no program."""
+def test_who_does_not_have_the_key_of_the_trial_is_told_nothing(three: Three, tmp_path: Path) -> None:
+    """A stranger who joins gets a copy of all data, and may write."""
+    servers = three.database._running[three.cluster.key]
+    for name, text in identity.drawn(three.cluster.database).items():
+        (tmp_path / name).write_bytes(text)
+    root = Path(servers[0].folder.root)
+    ours, foreign, anybody = with_identity(root), with_identity(tmp_path), with_identity(None)
+    for server in servers:
+        ((address,),) = three.sql(server.endpoint, "SELECT @@wsrep_node_address")
+        assert address is not None
+        assert greeting(address, None) == greeting(address, anybody) == greeting(address, foreign) == b""
+        assert len(greeting(address, ours)) > 24
+    assert three.replication() == WHOLE
+    for name in (identity.CERTIFICATE, identity.KEY):
+        assert (root / name).stat().st_mode & 0o777 == 0o600
+
+
+@REAL
+def test_a_server_whose_files_are_others_does_not_join(
+    three: Three, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """It would need a copy of all data, for which no program is asked, also where packages bring one."""
+    copies = tmp_path / "programs" / "wsrep_sst_rsync"
+    copies.parent.mkdir()
+    copies.write_text(f"#!/bin/sh\ntouch {tmp_path}/copied\nexit 1\n")
+    copies.chmod(0o755)
+    monkeypatch.setenv("PATH", f"{copies.parent}:{os.environ['PATH']}")
     running = three.database._running[three.cluster.key]
     joined = three.loop.run_until_complete(three.database._seen(three.cluster, running[0]))
 
@@ -182,11 +233,13 @@ def test_a_server_whose_files_are_others_does_not_join(three: Three, tmp_path: P
         process = running[2].process
         assert process is not None
         await process.stop(signal=signal.SIGTERM, timeout_s=60)
-        await galera.write_state(running[2].folder.machine, running[2].folder.data, replace(joined, cluster="0" * 36))
+        other = replace(joined, cluster="01234567-89ab-cdef-0123-456789abcdef")
+        await galera.write_state(running[2].folder.machine, running[2].folder.data, other)
         await three.database._launch_one(three.cluster, 2)
 
     with pytest.raises(DatabaseFailed, match="did not start"):
         three.loop.run_until_complete(start_behind())
+    assert not (tmp_path / "copied").exists()
 
 
 @pytest.mark.parametrize(

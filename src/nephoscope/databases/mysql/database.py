@@ -17,7 +17,7 @@ from urllib.parse import urlsplit, urlunsplit
 
 from typing_extensions import override
 
-from nephoscope.databases import upkeep
+from nephoscope.databases import identity, upkeep
 from nephoscope.databases.asking import (
     COPY_TIMEOUT_S,
     STATEMENT_TIMEOUT_S,
@@ -145,6 +145,9 @@ class MysqlDatabase(
         if len({server.folder.programs.version for server in servers}) > 1:
             found = ", ".join(f"{one.folder.machine.name} {one.folder.programs.version}" for one in servers)
             raise DatabaseFailed(f"{NAMES[self._product]} differs between the machines: {found}")
+        trusted = identity.drawn(cluster.database) if members else {}
+        for server in servers:
+            await identity.give(server.folder.machine, server.folder.root, trusted)
         return await self._launch(cluster, servers)
 
     @override

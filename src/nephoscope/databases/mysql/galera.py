@@ -1,13 +1,15 @@
 """A cluster of Galera: several servers of MariaDB, each with all data, of which each takes writes.
 
 The servers begin on equal files. So a server that joins needs nothing copied: it is told the cluster's position as its
-own. Where a position does not fit, the server asks for a copy, which nobody has a program for, and ends.
+own. Where a position does not fit, the server asks for a copy, which nobody has a program for, and ends. Who joins gets
+everything and may write, so servers talk only to who has the key of the trial.
 """
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from types import MappingProxyType
 
+from nephoscope.databases import identity
 from nephoscope.databases.asking import Rows, typed
 from nephoscope.databases.programs import write_secret
 from nephoscope.machines.local import LocalRemote
@@ -93,17 +95,22 @@ async def members(cluster: Cluster) -> list[Member]:
 
 
 def options(all_members: Sequence[Member], member: Member, clients_come_to: str) -> dict[str, str]:
-    """Settings of one server, which a study cannot set."""
-    address = in_url(member.machine.address)
+    """Settings of one server, which a study cannot set; its identity is beside its data folder, where it works."""
+    address, certificate = in_url(member.machine.address), f"../{identity.CERTIFICATE}"
     provider = {
-        "gmcast.listen_addr": f"tcp://{member.address}",
-        "ist.recv_addr": f"{address}:{member.port + 1}",
+        "gmcast.listen_addr": f"ssl://{member.address}",
+        "ist.recv_addr": f"ssl://{address}:{member.port + 1}",
+        "socket.ssl": "yes",
+        "socket.ssl_ca": certificate,
+        "socket.ssl_cert": certificate,
+        "socket.ssl_key": f"../{identity.KEY}",
         "gcache.size": str(CACHE_BYTES),
     }
     return {
         "wsrep_on": "ON",
         "wsrep_provider": member.provider,
         "wsrep_provider_options": ";".join(f"{name}={value}" for name, value in provider.items()),
+        "wsrep_sst_method": "none",  # no program has this name: a copy by `rsync`, the default, would not be encrypted
         "wsrep_cluster_name": "nephoscope",
         "wsrep_cluster_address": "gcomm://" + ",".join(one.address for one in all_members),
         "wsrep_node_name": member.machine.name,
