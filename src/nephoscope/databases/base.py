@@ -141,7 +141,7 @@ class HasPrograms(Protocol):
 
 @dataclass(frozen=True)
 class Server:
-    """A server that nephoscope started. Its processes are its programs' that work in its folder, or in `data`."""
+    """A server that nephoscope started. Its processes are its programs' and user's that work there or in `data`."""
 
     machine: MachineHandle
     folder: str

@@ -4,6 +4,7 @@ import os
 import signal
 import socketserver
 import struct
+import subprocess
 import threading
 from collections.abc import Awaitable, Callable
 from contextlib import suppress
@@ -208,6 +209,18 @@ def test_a_busy_child_that_outlives_a_killed_server_is_ended_before_the_next_one
 
     with_server(tmp_path, before)
     assert folder.processes() == set()
+
+
+@pytest.mark.root
+@pytest.mark.parametrize(("user", "is_ours"), [(0, True), (65534, False)])
+def test_a_process_of_another_user_is_not_taken_for_a_server_of_ours(tmp_path: Path, user: int, is_ours: bool) -> None:
+    folder = ServerFolder(str(tmp_path))
+    folder.data.mkdir(parents=True)
+    argv = ["sh", "-c", "echo postgres >/proc/$$/comm; echo; read _"]
+    with subprocess.Popen(argv, cwd=folder.data, user=user, stdin=subprocess.PIPE, stdout=subprocess.PIPE) as process:
+        assert process.stdout is not None
+        process.stdout.readline()
+        assert folder.processes() == ({process.pid} if is_ours else set())
 
 
 def test_a_server_that_must_be_killed_says_so_and_leaves_nothing(

@@ -1,14 +1,17 @@
 """A machine whose /dev/shm is too small for PostgreSQL is told what to enlarge."""
 
 import asyncio
+import ctypes
 import os
+import secrets
 from pathlib import Path
 
 import pytest
 
+from nephoscope.databases.postgres import shared_memory
 from nephoscope.databases.postgres.binaries import Binaries
 from nephoscope.databases.postgres.folder import ServerFolder, prepare
-from nephoscope.databases.postgres.shared_memory import require_room
+from nephoscope.databases.postgres.shared_memory import remove_left, require_room
 from nephoscope.model.errors import DatabaseFailed, EnvironmentProblem
 from tests.support.local_remote import this_machine
 
@@ -49,3 +52,29 @@ def test_too_little_room_is_said_before_the_first_trial(
         with pytest.raises(EnvironmentProblem, match="1,048,576 bytes are left in ") as failure:
             require_room()
         assert failure.value.hint.startswith("make /dev/shm larger")
+
+
+@pytest.mark.root
+@pytest.mark.parametrize("creator", [0, 65534])
+def test_what_a_segment_of_another_user_names_is_not_removed(tmp_path: Path, creator: int) -> None:
+    """Numbers of segments are given again, so anyone may wait for that of a killed server."""
+    libc, handle, pid = shared_memory._libc(), secrets.randbits(31) & ~1, 4_000_000
+    libc.shmat.restype = ctypes.c_void_p
+    os.seteuid(creator)
+    try:
+        segment = libc.shmget(0, 4096, 0o1600)
+        place = libc.shmat(segment, None, 0)
+    finally:
+        os.seteuid(0)
+    header = shared_memory._HEADER.pack(shared_memory._HEADER_MAGIC, pid, 0, 0, handle)
+    ctypes.memmove(place, header, len(header))
+    libc.shmdt(ctypes.c_void_p(place))
+    named = shared_memory._file(handle)
+    named.write_bytes(shared_memory._CONTROL.pack(shared_memory._CONTROL_MAGIC, 0, 0))
+    (tmp_path / "postmaster.pid").write_text(f"{pid}\n" + "\n" * 5 + f"0 {segment}\n")
+    try:
+        remove_left(tmp_path / "postmaster.pid")
+        assert named.exists() == (creator != 0)
+    finally:
+        named.unlink(missing_ok=True)
+        libc.shmctl(segment, 0, None)

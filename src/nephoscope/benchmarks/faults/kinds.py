@@ -1,7 +1,7 @@
 """What a fault is, and those of a server's processes: each applies itself, says whether it happened, and is undone.
 
-A server's processes are those of its programs that work in its folder, so that nothing else on the machine is hurt.
-The same script finds them on every machine, by whatever way it is reached.
+A server's processes are those of its programs and of its user that work in its folder, so that nothing else on the
+machine is hurt. The same script finds them on every machine, by whatever way it is reached.
 """
 
 from abc import ABC, abstractmethod
@@ -38,7 +38,7 @@ on_its_own() { # after $1 seconds, once the shell $2 is gone: runs the script $3
 
 _SCRIPT = """
 script=$1 action=$2 folder=$3 programs=$4 argument=$5
-works_there() { [ "$1/cwd" -ef "$folder" ] || [ "$1/cwd" -ef "$folder/data" ]; }
+works_there() { [ -O "$1" ] && { [ "$1/cwd" -ef "$folder" ] || [ "$1/cwd" -ef "$folder/data" ]; }; }
 processes() { # id and state of each
     for each in /proc/[0-9]*; do
         works_there "$each" && read -r program <"$each/comm" || continue

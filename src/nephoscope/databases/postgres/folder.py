@@ -50,7 +50,7 @@ class ServerFolder:
         self.pid_file = self.data / "postmaster.pid"
 
     def processes(self) -> set[int]:
-        """Every living PostgreSQL process that works in this data folder, whoever started it."""
+        """Every living PostgreSQL process of ours that works in this data folder, whichever controller started it."""
         return {int(entry.name) for entry in Path("/proc").iterdir() if entry.name.isdigit() and self._holds(entry)}
 
     def postmaster(self) -> int | None:
@@ -62,7 +62,8 @@ class ServerFolder:
     def _holds(self, process: Path) -> bool:
         """A zombie no longer has a working directory, and a user's shell in the folder is not PostgreSQL."""
         try:
-            return (process / "cwd").readlink() == self.data and "postgres" in (process / "comm").read_text()
+            ours = process.stat().st_uid == os.geteuid()
+            return ours and (process / "cwd").readlink() == self.data and "postgres" in (process / "comm").read_text()
         except OSError:
             return False
 

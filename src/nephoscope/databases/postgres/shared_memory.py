@@ -34,7 +34,10 @@ _LARGER = (
 )
 _ID_LINE = 6
 """Of postmaster.pid, from 0: key and id of the System V segment."""
-_READ_ONLY, _REMOVE, _FAILED = 0o10000, 0, ctypes.c_void_p(-1).value
+_READ_ONLY, _FAILED = 0o10000, ctypes.c_void_p(-1).value
+_REMOVE, _STATE = 0, 2
+_OWNERS = struct.Struct("@iIIII")
+"""First of what the kernel tells of a segment, in less than 256 bytes: key, owner, group, creator and its group."""
 
 
 def require_room() -> None:
@@ -75,17 +78,25 @@ def remove_left(pid_file: Path) -> None:
 
 
 def _control_of(segment: int, postmaster: int) -> int | None:
-    """The handle of the control segment; None: the segment is gone, or belongs to somebody else."""
-    libc = _libc()
+    """The handle of the control segment; None: the segment is gone, or belongs to somebody else.
+
+    Another user may make one that names anybody's files, and give it away.
+    """
+    libc, told = _libc(), ctypes.create_string_buffer(256)
+    if libc.shmctl(segment, _STATE, told) != 0:
+        return None
+    *_, creator, _ = _OWNERS.unpack_from(told)
+    if creator != os.geteuid():
+        return None
     libc.shmat.restype = ctypes.c_void_p
     place = libc.shmat(segment, None, _READ_ONLY)
     if place in (None, _FAILED):
         return None
     try:
-        magic, creator, _, _, control = _HEADER.unpack(ctypes.string_at(place, _HEADER.size))
+        magic, process, _, _, control = _HEADER.unpack(ctypes.string_at(place, _HEADER.size))
     finally:
         libc.shmdt(ctypes.c_void_p(place))
-    return int(control) if (magic, creator) == (_HEADER_MAGIC, postmaster) else None
+    return int(control) if (magic, process) == (_HEADER_MAGIC, postmaster) else None
 
 
 def _handles(control: int) -> list[int]:

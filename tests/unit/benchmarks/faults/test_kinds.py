@@ -150,6 +150,28 @@ def test_a_fault_hurts_its_server_alone_is_seen_and_undone(kind: FaultKind, plac
     asyncio.run(inflicted())
 
 
+@pytest.mark.root
+@pytest.mark.parametrize("kind", ["pause", "kill", "restart"])
+def test_a_process_of_another_user_that_poses_as_the_server_is_left_alone(kind: FaultKind, place: Place) -> None:
+    """It has the program's name and works in the server's folder."""
+
+    async def inflicted() -> None:
+        fault, victim = KINDS[kind], await place.victim()
+        before = await fault.look(victim)
+        assert str(poser.pid) not in before
+        await fault.apply(victim, PATIENCE_S, before)
+        (state,) = [line for line in Path(f"/proc/{poser.pid}/status").read_text().splitlines() if "State:" in line]
+        assert state.split()[1] == "S"
+        await fault.undo(victim, before)
+
+    with subprocess.Popen([PROGRAM, "600"], cwd=place.database.folder, user=65534) as poser:
+        try:
+            asyncio.run(inflicted())
+            assert poser.poll() is None
+        finally:
+            poser.kill()
+
+
 def test_a_machine_resumes_a_paused_server_by_itself(place: Place) -> None:
     async def paused() -> None:
         victim = await place.victim()
