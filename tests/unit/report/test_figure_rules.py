@@ -90,10 +90,24 @@ def test_an_axis_has_a_tick_at_or_beyond_its_last_point(figures: list[Figure]) -
                     assert one["axis"]["values"][-1] >= max(values) * (1 - 1e-9), (figure.title, name)
 
 
+def test_layers_are_put_together_as_altair_does_it() -> None:
+    base = alt.Chart(data("rows")).encode(x="rate:Q", y="name:N")
+    limit = alt.Chart(data("limits")).mark_rule().encode(x=alt.X("limit:Q", title="at most"))
+    for layers in (
+        [base.mark_bar()],
+        [base.mark_bar(), base.mark_text().encode(text="name:N")],
+        [base.mark_bar(), limit],
+    ):
+        whole = alt.layer(*layers).to_dict(validate=False)
+        ours = chart(layers, 40)
+        kept = ({name: spec[name] for name in spec if name in {"layer", "data"}} for spec in (ours, whole))
+        assert len({json.dumps(spec) for spec in kept}) == 1
+
+
 def test_zero_has_no_unit_on_an_axis_of_long_numbers() -> None:
     """Vega writes the ticks of such an axis with the prefix of the largest: 0M, 0.5M, 1M."""
     across = alt.X("rate:Q", title="per second", scale=alt.Scale(zero=True))
-    bars = alt.layer(alt.Chart(data("rows")).mark_bar().encode(x=across))
+    bars = [alt.Chart(data("rows")).mark_bar().encode(x=across)]
     [drawing] = settled([("", "", chart(bars, 40, rows=[{"rate": 951_718}]))])
     ticks = re.findall(r">([\d.]+M?)<", vl_convert.vegalite_to_svg({**drawing.spec, "width": 300}))
     assert (ticks[0], ticks[-1]) == ("0", "1M")

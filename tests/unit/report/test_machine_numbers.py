@@ -77,13 +77,13 @@ def test_database_machines_are_in_one_region() -> None:
 
 
 def test_every_chart_is_what_the_schema_of_vega_lite_allows(monkeypatch: pytest.MonkeyPatch) -> None:
-    plain, checked = alt.LayerChart.to_dict, []
+    plain, checked = alt.Chart.to_dict, []
 
     def validated(chart: Any, **options: Any) -> Any:
         checked.append(chart)
         return plain(chart, **{**options, "validate": True})
 
-    monkeypatch.setattr(alt.LayerChart, "to_dict", validated)
+    monkeypatch.setattr(alt.Chart, "to_dict", validated)
     machine_numbers(Book(Lookup(numbers(2))))
     assert len(checked) > 20
 

@@ -80,7 +80,7 @@ def replicates(
         .mark_text(**theme.NOTE)
         .encode(y=rows_axis(configurations), x=alt.value(8), text=alt.Text("note:N")),
     ]
-    return finished(alt.layer(*layers), _height(configurations), points=points, statistics=statistics, missing=missing)
+    return finished(layers, _height(configurations), points=points, statistics=statistics, missing=missing)
 
 
 def levels(configurations: Sequence[str], statistics: Rows, axis: str) -> Spec:
@@ -94,7 +94,7 @@ def levels(configurations: Sequence[str], statistics: Rows, axis: str) -> Spec:
     )
     interval, level = _level_and_interval(configurations, x)
     layers = [interval, extremes, level]
-    return finished(alt.layer(*layers), _height(configurations), statistics=statistics)
+    return finished(layers, _height(configurations), statistics=statistics)
 
 
 def order(configurations: Sequence[str], points: Rows, blocks: Rows, axis: str) -> Spec:
@@ -121,7 +121,7 @@ def order(configurations: Sequence[str], points: Rows, blocks: Rows, axis: str) 
             point.mark_point(filled=False, size=62, strokeWidth=1.6),
         ),
     ]
-    return finished(alt.layer(*layers), 240, points=points, blocks=blocks)
+    return finished(layers, 240, points=points, blocks=blocks)
 
 
 LOG_ROOM = 1.18
@@ -155,7 +155,7 @@ def latency(
         ),
     ]
     row_height = 34 if len(configurations) <= 8 else 24
-    return finished(alt.layer(*layers), row_height * max(1, len(configurations)) + 46, rows=rows)
+    return finished(layers, row_height * max(1, len(configurations)) + 46, rows=rows)
 
 
 def series(valid: Rows, excluded: Rows, domain: tuple[float, float], colour: str, axis: str, shaded: Rows = ()) -> Spec:
@@ -167,7 +167,7 @@ def series(valid: Rows, excluded: Rows, domain: tuple[float, float], colour: str
         *([_lines("valid", domain, axis).mark_line(**solid)] if valid else []),
         *([_lines("excluded", domain, axis).mark_line(**EXCLUDED_LINE)] if excluded else []),
     ]
-    return finished(alt.layer(*layers), 210, valid=valid, excluded=excluded, shaded=shaded)
+    return finished(layers, 210, valid=valid, excluded=excluded, shaded=shaded)
 
 
 def _lines(rows: str, domain: tuple[float, float], axis: str) -> alt.Chart:

@@ -103,7 +103,7 @@ def _chart(book: Book, row: GrowthRow, scale: people.Scale) -> Spec:
             signs.mark_point(filled=False, size=55, color="var(--muted)"),
         ),
     ]
-    return finished(alt.layer(*layers), _HEIGHT, points=points, **lines)
+    return finished(layers, _HEIGHT, points=points, **lines)
 
 
 def _latency(book: Book, row: BenchmarkRow, groups: list[GrowthRow]) -> Figure | None:
@@ -155,7 +155,7 @@ def _lines(rows: list[dict[str, Any]], unit: str) -> Spec:
     )
     signs = base.mark_point(filled=True, size=55, opacity=1).encode(shape=by_shape("series", _PERCENTILES))
     layers = [base.mark_line(strokeWidth=1.8), signs]
-    return finished(alt.layer(*layers), _HEIGHT, rows=rows)
+    return finished(layers, _HEIGHT, rows=rows)
 
 
 def _dashed() -> dict[str, Any]:

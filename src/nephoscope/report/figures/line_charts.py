@@ -49,7 +49,7 @@ def lines(rows: Rows, names: Sequence[str], at: Sequence[float], most: float, x:
         base.mark_point(filled=True, size=34, opacity=1).encode(shape=shape),
         alt.Chart(data("names")).mark_text(**_NAME).encode(x=across, y=alt.Y("place:Q"), text="series:N", color=colour),
     ]
-    return finished(alt.layer(*layers), PLOT_HEIGHT, rows=rows, names=_ends(names, rows, at[-1], most))
+    return finished(layers, PLOT_HEIGHT, rows=rows, names=_ends(names, rows, at[-1], most))
 
 
 def _ends(names: Sequence[str], rows: Rows, last: float, most: float) -> list[dict[str, Any]]:
@@ -84,7 +84,7 @@ def told_apart(rows: Rows, series: Mapping[str, Sign], at: Sequence[float], most
         base.mark_rule(strokeWidth=4, opacity=0.35).encode(y=alt.Y("low:Q"), y2=alt.Y2("high:Q")),
         base.mark_point(filled=True, size=46, opacity=1).encode(y=up, shape=shape),
     ]
-    return finished(alt.layer(*layers), PLOT_HEIGHT + 24 * len(names), rows=rows)
+    return finished(layers, PLOT_HEIGHT + 24 * len(names), rows=rows)
 
 
 def _axes(at: Sequence[float], most: float, x: str, y: str, room: Sequence[str] = ()) -> tuple[alt.X, alt.Y]:

@@ -327,7 +327,7 @@ def _trips_chart(names: Sequence[str], rows: Rows, light: Rows, most: float, axi
     ]
     if light:
         layers.append(alt.Chart(data("light")).mark_rule(**theme.REFERENCE).encode(x=alt.X("floor:Q", title=axis)))
-    return finished(alt.layer(*layers), ROW * max(1, len(names)) + AXIS_HEIGHT, rows=rows, light=light)
+    return finished(layers, ROW * max(1, len(names)) + AXIS_HEIGHT, rows=rows, light=light)
 
 
 BINS = 40
@@ -360,7 +360,7 @@ def throughput_histogram(book: Book, row: BenchmarkRow, metric: Metric) -> Figur
         colour = theme.colour(book.lookup.configurations.index(name), len(book.lookup.configurations))
         title = titled(one, scale)
         x = alt.X("low:Q", title=scale.unit, scale=alt.Scale(domain=list(domain), zero=False, nice=True))
-        spec = finished(alt.layer(shares(x, most, "seconds", colour)), PLOT_HEIGHT, bins=binned[name])
+        spec = finished([shares(x, most, "seconds", colour)], PLOT_HEIGHT, bins=binned[name])
         drawn.append((title, f"Histogram of {counted(one.values, 'second')} of {title}", spec))
     more = f" Only the best {MAX_PANELS} of {len(best)} configurations are drawn." if len(best) > MAX_PANELS else ""
     return book.figure(

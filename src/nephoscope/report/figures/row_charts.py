@@ -94,7 +94,7 @@ def bars(
         *by_coverage(rows, base.encode(x=alt.X("low:Q"), x2=alt.X2("high:Q")), **theme.WHISKER),
         base.mark_text(**theme.NUMBER).encode(x=alt.X("high:Q"), text=alt.Text("number:N")),
     ]
-    return finished(alt.layer(*layers), height or ROW * max(1, len(names)) + AXIS_HEIGHT, rows=rows)
+    return finished(layers, height or ROW * max(1, len(names)) + AXIS_HEIGHT, rows=rows)
 
 
 def signs(names: Sequence[str], rows: Rows, domain: tuple[float, float], axis: str, series: Mapping[str, Sign]) -> Spec:
@@ -125,7 +125,7 @@ def signs(names: Sequence[str], rows: Rows, domain: tuple[float, float], axis: s
     if hollow:
         empty = points.mark_point(filled=False, size=_HOLLOW, strokeWidth=1.8)
         layers.append(empty.transform_filter(_among(hollow, wanted=True)))
-    return finished(alt.layer(*layers), ROW * max(1, len(names)) + AXIS_HEIGHT, rows=rows)
+    return finished(layers, ROW * max(1, len(names)) + AXIS_HEIGHT, rows=rows)
 
 
 def _among(names: Sequence[str], *, wanted: bool) -> Any:
@@ -159,7 +159,7 @@ def histogram(bins: Rows, floor: Rows, domain: tuple[float, float], most: float,
         line = alt.Chart(data("floor")).encode(x=alt.X("floor:Q", scale=scale))
         words = line.mark_text(**{**theme.NOTE, "align": "right"}, dx=-5, baseline="top")
         layers += [line.mark_rule(**theme.REFERENCE), words.encode(y=alt.value(2), text=alt.Text("label:N"))]
-    return finished(alt.layer(*layers), PLOT_HEIGHT, bins=bins, floor=floor)
+    return finished(layers, PLOT_HEIGHT, bins=bins, floor=floor)
 
 
 def shares(x: alt.X, most: float, of: str, colour: str) -> alt.Chart:
@@ -186,7 +186,7 @@ def ranges(
         ),
         base.mark_tick(**theme.MEDIAN, size=18).encode(x=alt.X("middle:Q")),
     ]
-    return finished(alt.layer(*layers), ROW * max(1, len(configurations)) + AXIS_HEIGHT, rows=rows)
+    return finished(layers, ROW * max(1, len(configurations)) + AXIS_HEIGHT, rows=rows)
 
 
 def curves(rows: Rows, counts: Sequence[int], counted: str, axis: str, palette: Sequence[str]) -> Spec:
@@ -201,7 +201,7 @@ def curves(rows: Rows, counts: Sequence[int], counted: str, axis: str, palette: 
             y=alt.Y("level:Q"), shape=shaped(palette), tooltip=tip("at", *_TOLD)
         ),
     ]
-    return finished(alt.layer(*layers), PLOT_HEIGHT, rows=rows)
+    return finished(layers, PLOT_HEIGHT, rows=rows)
 
 
 def jobs(names: Sequence[str], rows: Rows, domain: tuple[float, float], axis: str, palette: Sequence[str]) -> Spec:
@@ -246,7 +246,7 @@ def _rows_of_signs(
         ),
         base.mark_point(filled=True, opacity=0.95).encode(x=alt.X("level:Q"), shape=shape, size=area),
     ]
-    return finished(alt.layer(*layers), 32 * max(1, len(names)) + AXIS_HEIGHT, rows=rows)
+    return finished(layers, 32 * max(1, len(names)) + AXIS_HEIGHT, rows=rows)
 
 
 ROW_HEIGHT = 38
@@ -281,4 +281,4 @@ def strip(providers: Sequence[str], types: Rows, machines: Rows, axis: str) -> S
         layers.append(
             alt.Chart(data("machines")).mark_rule(color="var(--ink)", strokeDash=[3, 3]).encode(x=alt.X("value:Q"))
         )
-    return finished(alt.layer(*layers), ROW_HEIGHT * (len(providers) + 1) + AXIS_HEIGHT, types=types, machines=machines)
+    return finished(layers, ROW_HEIGHT * (len(providers) + 1) + AXIS_HEIGHT, types=types, machines=machines)

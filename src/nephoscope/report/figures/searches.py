@@ -209,9 +209,7 @@ def chart(
         tooltip=tip("series", f"{field}:Q", "value:Q", "trial"),
     )
     layers = by_counting(rows, base.mark_point(filled=True, size=55), base.mark_point(filled=False, size=55))
-    return finished(
-        alt.layer(*layers, *limit_lines(bracket, limits)), _HEIGHT, points=rows, bracket=bracket, limits=limits
-    )
+    return finished([*layers, *limit_lines(bracket, limits)], _HEIGHT, points=rows, bracket=bracket, limits=limits)
 
 
 def _bracket(book: Book, row: BenchmarkRow, configuration: str, scale: people.Scale) -> list[dict[str, Any]]:
@@ -371,7 +369,7 @@ def _passes_chart(many: list[PassRow], colour: str, scale: people.Scale) -> Spec
         }
         for one in many
     ]
-    return finished(alt.layer(*_passes_layers(rows, colour, unit_text(scale))), _PASSES_HEIGHT, levels=rows)
+    return finished(_passes_layers(rows, colour, unit_text(scale)), _PASSES_HEIGHT, levels=rows)
 
 
 def _passes_layers(rows: Rows, colour: str, unit: str) -> list[alt.Chart]:

@@ -247,4 +247,4 @@ def _memory_chart(rows: Rows, palette: Sequence[str]) -> Spec:
         shape=shaped(palette),
         tooltip=tip("configuration", "memory_text", "cv_text", "n"),
     )
-    return finished(alt.layer(base.mark_point(filled=True, size=60, opacity=0.6)), PLOT_HEIGHT + 60, rows=rows)
+    return finished([base.mark_point(filled=True, size=60, opacity=0.6)], PLOT_HEIGHT + 60, rows=rows)

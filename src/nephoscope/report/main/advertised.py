@@ -91,7 +91,7 @@ def _chart(labels: Sequence[str], signs: Rows, palette: Palette) -> Spec:
         base.mark_rule(strokeWidth=2, opacity=0.5).encode(x=alt.X("low:Q"), x2=alt.X2("high:Q")),
         base.mark_point(filled=True, size=50, opacity=0.8).encode(x=x),
     ]
-    return finished(alt.layer(*layers), charts.height(len(labels)), rows=signs, sold=[{"share": 100}])
+    return finished(layers, charts.height(len(labels)), rows=signs, sold=[{"share": 100}])
 
 
 def _table(book: Book, many: Sequence[Delivery], called: dict[str, str]) -> Table:

@@ -87,7 +87,7 @@ def lines(
             at.mark_rule(strokeDash=[3, 3], color="var(--muted)"),
             words.mark_text(**{**theme.NOTE, "dx": 3, "dy": 8}),
         ]
-    return finished(alt.layer(*layers), LINES_HEIGHT, rows=rows, limits=limits, caches=caches or [])
+    return finished(layers, LINES_HEIGHT, rows=rows, limits=limits, caches=caches or [])
 
 
 def scatter(
@@ -131,7 +131,7 @@ def scatter(
         *(_numbers(x, y, drawn) for drawn in (HALO, {})),
     ]
     tall = SCATTER_HEIGHT if len(rows) > FEW_POINTS else LOW_SCATTER_HEIGHT
-    return finished(alt.layer(*layers), tall, rows=rows, front=front)
+    return finished(layers, tall, rows=rows, front=front)
 
 
 def _numbers(x: alt.X, y: alt.Y, drawn: dict[str, Any]) -> alt.Chart:

@@ -87,4 +87,4 @@ def _chart(pairs: Sequence[Pair], times: people.Scale, longest: float) -> Spec:
         base.mark_rect(color="var(--c1)").encode(opacity=shade),
         base.mark_text(color="var(--ink)").encode(text="value_text:N"),
     ]
-    return finished(alt.layer(*layers), ROW * len(order) + AXIS_HEIGHT, rows=rows)
+    return finished(layers, ROW * len(order) + AXIS_HEIGHT, rows=rows)

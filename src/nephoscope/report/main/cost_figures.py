@@ -123,7 +123,7 @@ def _stacked(names: list[str], rows: Rows, axis: str = "$ a month") -> Spec:
         base.mark_bar().encode(x=alt.X("low:Q", title=axis, scale=scale), x2=alt.X2("high:Q"), color=colour),
         base.mark_text(**theme.NUMBER).encode(x=alt.X("high:Q"), text=alt.Text("number:N")),
     ]
-    return finished(alt.layer(*layers), charts.height(len(names)), rows=rows)
+    return finished(layers, charts.height(len(names)), rows=rows)
 
 
 def whole(book: Book, board: Board, palette: Palette) -> Figure | None:

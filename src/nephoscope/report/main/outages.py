@@ -183,7 +183,7 @@ def _chart(rows: Rows, shaded: Rows, title: str, palette: Palette, signs: Mappin
         )
         .mark_point(filled=True, size=40, opacity=1),
     ]
-    return finished(alt.layer(*layers), charts.LINES_HEIGHT, rows=rows, marked=marked, shaded=shaded)
+    return finished(layers, charts.LINES_HEIGHT, rows=rows, marked=marked, shaded=shaded)
 
 
 def _some(rows: Rows, place: int, of: int) -> Rows:

@@ -72,7 +72,7 @@ def _chart(row: PromisedRow, seconds: Sequence[MeasurementRow]) -> Spec:
         alt.Chart(data("promise")).mark_rule(**theme.REFERENCE).encode(y=alt.Y("promised:Q", scale=scale)),
     ]
     promise = [{"promised": row.promised_iops}]
-    return finished(alt.layer(*layers), charts.LINES_HEIGHT, rows=points, spans=spans, promise=promise)
+    return finished(layers, charts.LINES_HEIGHT, rows=points, spans=spans, promise=promise)
 
 
 def _table(rows: Sequence[PromisedRow], palette: Palette) -> Table:

@@ -47,7 +47,7 @@ def chart(labels: Sequence[str], rows: Rows, margin: float, title: str) -> Spec:
         base.mark_rule(strokeWidth=2, color="var(--ink)").encode(x=alt.X("low:Q"), x2=alt.X2("high:Q")),
         base.mark_point(filled=True, size=64, opacity=1, color="var(--ink)").encode(x=x, shape=shape),
     ]
-    return finished(alt.layer(*layers), charts.height(len(labels)), rows=rows, margin=[ends])
+    return finished(layers, charts.height(len(labels)), rows=rows, margin=[ends])
 
 
 def panel(title: str, rows: Sequence[dict[str, Any]], margin: float, axis: str) -> tuple[str, str, Spec]:
