@@ -26,6 +26,8 @@ SOAK ?=
 PYTEST ?=
 # Processes of pytest. Three on two CPUs, as tests of real servers wait more than they compute.
 WORKERS ?= 3
+# Folders of whole things: each worker collects all tests that it is given, so the other suite leaves them out.
+WHOLES := tests/wholes tests/e2e tests/browser
 # What `make quick` compares the sources with: `make quick BASE=main` for all of a branch.
 BASE ?= HEAD
 
@@ -72,7 +74,7 @@ setup: $(DONE)/wheel ## make .venv with nephoscope in it
 setup-dev: $(DONE)/dev $(DONE)/wheel ## the same, with the tools of `make test` and `make lint`
 
 test: tools browser server setup-dev ## what every change needs: all tests but the whole, the slow and those that need root
-	@$(call TESTS,,-m "not slow and not root and not whole")
+	@$(call TESTS,,-m "not slow and not root and not whole" $(WHOLES:%=--ignore=%))
 
 # Reads the sources, so that nothing is built before.
 quick: $(DONE)/dev ## while you work: the tests that import what differs from BASE, the last commit; mostly under 30 s
@@ -83,7 +85,7 @@ quick: $(DONE)/dev ## while you work: the tests that import what differs from BA
 # Results in memory if there is enough of it, as storing them safely takes most of the time on a disk.
 test-whole: tools browser server setup-dev ## whole things: every shipped study to its report, commands end to end, pages in a browser
 	@$(MEMORY:%=TMPDIR=%) $(BIN)/python -m pytest -n $(WORKERS) --dist loadfile --no-loadscope-reorder \
-		-m "whole and not slow and not root" tests/wholes tests/e2e tests/browser $(PYTEST)
+		-m "whole and not slow and not root" $(WHOLES) $(PYTEST)
 
 test-all: lint tools browser server cross setup-dev ## lint and every test, slow ones too (root ones are skipped without root)
 	@$(call TESTS,-- --include-ignored,--hypothesis-profile=thorough)

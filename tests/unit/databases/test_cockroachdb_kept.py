@@ -71,8 +71,8 @@ async def trial(cluster: Cluster, settings: DatabaseSettings, log: Path) -> bool
 
 def ran(folder: Path, fixtures: str | None, monkeypatch: pytest.MonkeyPatch, **settings: str) -> list[bool]:
     """Whether each of two trials on one cluster loaded its data set; `settings` are of the cluster."""
-    monkeypatch.setattr(cockroachdb, "_LOOK_EVERY_S", 0.02)
-    monkeypatch.setattr(cockroachdb, "_COUNT_EVERY_S", 0.02)
+    monkeypatch.setattr(cockroachdb, "_LOOK_EVERY_S", 0.1)
+    monkeypatch.setattr(cockroachdb, "_COUNT_EVERY_S", 0.1)
     folder.mkdir(exist_ok=True)
     program = fake_cockroach.install(folder / "state", folder / "own" / "cockroach")
     database = DatabaseSettings(binary=str(program), fixtures=fixtures, secure=False, settings=settings)
@@ -143,8 +143,8 @@ def test_another_cluster_starts_on_what_snapshots_of_volumes_hold(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, shared: bool
 ) -> None:
     """Whatever its addresses are; of another version it empties the folders, and loads."""
-    monkeypatch.setattr(cockroachdb, "_LOOK_EVERY_S", 0.02)
-    monkeypatch.setattr(cockroachdb, "_COUNT_EVERY_S", 0.02)
+    monkeypatch.setattr(cockroachdb, "_LOOK_EVERY_S", 0.1)
+    monkeypatch.setattr(cockroachdb, "_COUNT_EVERY_S", 0.1)
 
     def ran(cluster: Cluster, tag: str = fake_cockroach.TAG) -> bool:
         own = tmp_path / f"own-{cluster.key.rpartition('/')[2]}"

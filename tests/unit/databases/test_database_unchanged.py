@@ -3,6 +3,7 @@
 import asyncio
 import re
 import subprocess
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
@@ -43,6 +44,14 @@ def restarted(ours: Server) -> None:
 SECOND_OF_LOADING = "SELECT date_trunc('second', pg_conf_load_time())"
 
 
+@pytest.fixture(scope="module")
+def ours(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Server]:
+    """One server for all statements: what an earlier one changed is the same before and after."""
+    with server(tmp_path_factory.mktemp("unchanged")) as running:
+        running.sql("CREATE DATABASE tried")
+        yield running
+
+
 @pytest.mark.parametrize(
     ("statement", "named"),
     [
@@ -59,24 +68,24 @@ SECOND_OF_LOADING = "SELECT date_trunc('second', pg_conf_load_time())"
     ],
 )
 @needs("postgres")
-def test_a_server_of_the_users_that_changes_is_named(tmp_path: Path, statement: str | None, named: str | None) -> None:
-    with server(tmp_path) as ours:
-        ours.sql("CREATE DATABASE tried")
-        users = postgres(ours.endpoint.environment)
-        endpoint = ours.loop.run_until_complete(
-            users.start(ours.cluster, DatabaseSettings(dsn=ours.dsn("tried")), tmp_path / "log")
-        )
-        before = ours.loop.run_until_complete(look(users, ours.cluster, endpoint))
-        if statement is None:
-            restarted(ours)
-        elif statement:
-            ours.sql(statement)
-            loaded = ours.sql(SECOND_OF_LOADING)
-            while ours.sql(SECOND_OF_LOADING) == loaded:
-                ours.sql("SELECT pg_reload_conf()")
-        verdict = judged(before, ours.loop.run_until_complete(look(users, ours.cluster, endpoint)))
-        assert verdict.verdict == ("valid" if named is None else "invalid"), verdict.reason
-        assert named is None or re.search(named, str(verdict.reason))
+def test_a_server_of_the_users_that_changes_is_named(
+    ours: Server, tmp_path: Path, statement: str | None, named: str | None
+) -> None:
+    users = postgres(ours.endpoint.environment)
+    endpoint = ours.loop.run_until_complete(
+        users.start(ours.cluster, DatabaseSettings(dsn=ours.dsn("tried")), tmp_path / "log")
+    )
+    before = ours.loop.run_until_complete(look(users, ours.cluster, endpoint))
+    if statement is None:
+        restarted(ours)
+    elif statement:
+        ours.sql(statement)
+        loaded = ours.sql(SECOND_OF_LOADING)
+        while ours.sql(SECOND_OF_LOADING) == loaded:
+            ours.sql("SELECT pg_reload_conf()")
+    verdict = judged(before, ours.loop.run_until_complete(look(users, ours.cluster, endpoint)))
+    assert verdict.verdict == ("valid" if named is None else "invalid"), verdict.reason
+    assert named is None or re.search(named, str(verdict.reason))
 
 
 def test_restarts_of_cockroachdb_show_in_what_the_first_server_tells_of_all() -> None:

@@ -109,7 +109,10 @@ def test_what_would_fail_trial_by_trial_is_said_before_the_first(
         ours.sql(mend)
     assert what in said.partition(" / ")[0]
     assert hint in said.partition(" / ")[2]
-    assert refusal(ours, tmp_path) == "", "and nothing else was wrong"
+
+
+def test_what_is_mended_is_taken_and_nothing_else_was_wrong(ours: Server, tmp_path: Path) -> None:
+    assert refusal(ours, tmp_path) == ""
 
 
 def test_a_server_with_too_few_connections_is_refused_and_several_problems_are_said_at_once(

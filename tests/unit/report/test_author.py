@@ -10,9 +10,9 @@ from nephoscope.model.analysed import AnalysedStudy
 from nephoscope.model.errors import InputError
 from nephoscope.model.publication import AuthorText, Publication
 from nephoscope.model.references import reference
-from nephoscope.report.author import quoted, require_complete
+from nephoscope.report.author import quoted, require_complete, texts
 from nephoscope.report.page import render_pages
-from nephoscope.report.parts import Page
+from nephoscope.report.parts import Book, Page
 from tests.unit.report.numbers_example import every_chapter
 
 
@@ -86,7 +86,8 @@ def test_a_text_stands_where_it_should(place: dict[str, str]) -> None:
 def test_what_is_not_there_fails_the_report_and_is_marked_while_a_study_runs(markdown: str, said: str) -> None:
     with pytest.raises(InputError, match=re.escape(said)):
         require_complete(written(markdown))
-    assert ">not measured</em>" in authored(markdown)
+    (html,) = texts(Book(Lookup(written(markdown))).turned_to(Page.MAIN)).values()
+    assert ">not measured</em>" in html
 
 
 def test_a_claim_that_does_not_hold_fails_the_report() -> None:

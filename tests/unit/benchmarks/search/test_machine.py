@@ -10,6 +10,7 @@ from functools import reduce
 
 import numpy as np
 import pytest
+from hypothesis import settings
 from numpy.random import Generator
 
 from nephoscope.benchmarks.search.levels import Ask, Outcome, Point, Purpose, Settings
@@ -32,7 +33,8 @@ from tests.support.simulated_servers import (
     searched,
 )
 
-SEEDS = 200
+SEEDS = settings().max_examples
+"""As many as property tests take examples."""
 MIN_RIGHT = 0.95
 NEAR = 0.03
 
