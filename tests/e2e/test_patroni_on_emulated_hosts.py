@@ -9,6 +9,7 @@ import pytest
 
 from bench.patroni import configuration, killing, measured
 from nephoscope.databases.postgres.patroni import PROGRAMS
+from nephoscope.databases.postgres.remote import PORT
 from nephoscope.machines.loopback import in_url
 from nephoscope.machines.remote import Command, MachineHandle
 from nephoscope.machines.ssh.remote import SshRemote
@@ -67,6 +68,57 @@ async def _told_to_a_stranger(cluster: Cluster) -> list[str]:
     urls = [f"{how}://{own}:{port}" for own in at for port in (22379, 22380, 28008) for how in ("http", "https")]
     asking = Command(["python3", "-c", _STRANGER, *urls], timeout_s=120, pinned=False)
     return (await cluster.load.remote.execute(asking)).require().stdout.decode().splitlines()
+
+
+_IMPOSTOR = """
+import socket, struct, subprocess, sys, time
+address, port, enough = sys.argv[1], int(sys.argv[2]), int(sys.argv[3])
+family = socket.AF_INET6 if ":" in address else socket.AF_INET
+subprocess.run(["pkill", "-STOP", "-x", "patroni"], check=True)
+subprocess.run(["pkill", "-KILL", "-x", "postgres"], check=True)
+listener = None
+while listener is None:
+    try:
+        listener = socket.create_server((address, port), family=family)
+    except OSError:
+        time.sleep(0.05)
+subprocess.run(["pkill", "-CONT", "-x", "patroni"], check=True)
+for _ in range(enough):
+    link, _ = listener.accept()
+    link.settimeout(20)
+    heard = b""
+    try:
+        heard = link.recv(1024)
+        if heard[4:] == bytes.fromhex("04d2162f"): # TLS, please
+            link.sendall(b"N")
+            heard = link.recv(1024)
+        if heard:
+            link.sendall(b"R" + struct.pack(">II", 8, 3)) # the password, please
+            heard += link.recv(1024)
+    except OSError:
+        pass
+    print(heard, flush=True)
+"""
+"""Kills a server of PostgreSQL, and takes its port before Patroni can start it again."""
+
+
+def test_who_takes_the_port_of_a_killed_primary_is_told_nothing(tmp_path: Path) -> None:
+    """Patroni there comes by a socket, and everybody else wants to see the trial's certificate first."""
+
+    async def scenario(request: ClusterRequest, cluster: Cluster) -> None:
+        database = postgres({})
+        endpoint = await database.start(cluster, request.configuration.database, tmp_path / "server.log")
+        by_network = "SELECT count(*) FROM pg_stat_activity WHERE application_name = 'Patroni' AND client_addr"
+        assert int(await database._sql(cluster, endpoint, f"{by_network} IS NULL")) > 0
+        assert await database._sql(cluster, endpoint, f"{by_network} IS NOT NULL") == "0"
+        of_standbys = "SELECT count(*) FROM pg_stat_replication JOIN pg_stat_ssl USING (pid) WHERE ssl"
+        assert await database._sql(cluster, endpoint, of_standbys) == "2"
+        primary = cluster.database[0]
+        argv = ["python3", "-c", _IMPOSTOR, primary.address, str(PORT), "6"]
+        heard = (await primary.remote.execute(Command(argv, timeout_s=300, pinned=False))).require()
+        assert heard.stdout.decode().splitlines() == ["b''"] * 6
+
+    asyncio.run(_with_machines(tmp_path, scenario))
 
 
 async def _running(machine: MachineHandle) -> set[str]:

@@ -11,7 +11,7 @@ from nephoscope.databases.postgres import patroni
 from nephoscope.databases.postgres.remote import Programs, are_complete, role_of_standbys, standbys_password
 from nephoscope.machines.fake import Answer, FakeRemote
 from nephoscope.machines.remote import MachineHandle
-from nephoscope.model.errors import DatabaseFailed
+from nephoscope.model.errors import DatabaseFailed, InputError
 from nephoscope.providers.base import Cluster
 from nephoscope.run.clock import FakeClock
 from nephoscope.study.model import Database as DatabaseSettings
@@ -59,12 +59,12 @@ def test_patroni_gets_the_settings_of_the_study_and_lets_in_the_machines_alone()
     assert second["restapi"]["listen"] == "[fd00::2]:28008"
     assert second["postgresql"]["listen"] == "[fd00::2]:54329"
     rules = first["postgresql"]["pg_hba"]
-    assert len(rules) == 8  # four machines, for data and for replication
+    assert len(rules) == 10  # a socket and four machines, for data and for replication
     assert all(rule.endswith(" scram-sha-256") for rule in rules)
-    assert {rule.split()[3] for rule in rules} == {"10.0.0.1/32", "fd00::2/128", "10.0.0.3/32", "10.0.0.9/32"}
+    assert {rule.split()[3] for rule in rules[2:]} == {"10.0.0.1/32", "fd00::2/128", "10.0.0.3/32", "10.0.0.9/32"}
     logins = first["postgresql"]["authentication"]
     for login in (first["restapi"]["authentication"], logins["superuser"], logins["rewind"]):
-        assert login == {"username": "nephoscope", "password": "the secret"}
+        assert (login["username"], login["password"]) == ("nephoscope", "the secret")
     certified = {"cert.pem", "key.pem"}
     for part, names in (("restapi", ("cafile", "certfile", "keyfile")), ("ctl", ("cacert", "certfile", "keyfile")),
                         ("etcd3", ("cacert", "cert", "key"))):  # fmt: skip
@@ -79,7 +79,31 @@ def test_a_standby_logs_in_as_nobody_who_may_run_programs() -> None:
     assert login["username"] == "nephoscope_standby"
     assert "the secret" not in login["password"]
     rules = [rule.split()[1:3] for rule in of["pg_hba"]]
-    assert [database for database, user in rules if user == login["username"]] == ["replication"] * 4
+    assert [database for database, user in rules if user == login["username"]] == ["replication"] * 5
+
+
+def test_patroni_logs_in_by_a_socket_of_its_own_folder_and_elsewhere_where_the_trials_key_is() -> None:
+    """Its own libpq may be older than 16, which sends a password for the asking."""
+    of = read(group(Patroni(), max_connections="24"), 0)["postgresql"]
+    assert of["use_unix_socket"] is of["use_unix_socket_repl"] is True
+    assert of["parameters"]["unix_socket_directories"] == "/data/patroni"
+    assert [rule.split()[:3] for rule in of["pg_hba"] if rule.startswith("local")] == [
+        ["local", "all", "nephoscope"],
+        ["local", "replication", "nephoscope_standby"],
+    ]
+    for login in of["authentication"].values():
+        assert (login["sslmode"], login["sslrootcert"]) == ("verify-ca", "/data/patroni/cert.pem")
+    assert (of["parameters"]["ssl"], of["parameters"]["ssl_key_file"]) == ("on", "/data/patroni/key.pem")
+
+
+@pytest.mark.parametrize("folder", ["/data/" + 90 * "long", "/data,/tmp"])
+def test_a_folder_in_which_no_socket_can_be_is_refused_before_anything_is_made(folder: str) -> None:
+    remote = FakeRemote({}, FakeClock())
+    machine = MachineHandle("database-1", remote, "10.0.0.1", (), folder)
+    settings = DatabaseSettings(failover="patroni")
+    with pytest.raises(InputError, match="on database-1 is no place for the socket"):
+        asyncio.run(patroni.prepared(Cluster("s/c/t-1", (machine,), machine), settings, {}, Path("server.log")))
+    assert not remote.executed
 
 
 def test_what_a_standby_may_tell_and_what_a_log_may_hold_says_no_password() -> None:

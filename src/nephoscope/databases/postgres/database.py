@@ -635,7 +635,8 @@ def _of_ours(machines: Sequence[MachineHandle], port: int, password: str, origin
     for later starts. With SCRAM a server has to prove that it knows it, and is not sent it.
     """
     hosts = ",".join(f"{in_url(machine.address)}:{port}" for machine in machines)
-    dsn = f"postgresql://{USER}@{hosts}/postgres{'?target_session_attrs=read-write' if len(machines) > 1 else ''}"
+    several = "?sslmode=disable&target_session_attrs=read-write" if len(machines) > 1 else ""
+    dsn = f"postgresql://{USER}@{hosts}/postgres{several}"
     return Endpoint(dsn, {"PGPASSWORD": password, "PGREQUIREAUTH": METHOD}, "", origin)
 
 

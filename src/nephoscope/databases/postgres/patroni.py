@@ -2,8 +2,11 @@
 
 Each machine runs a member of etcd, and Patroni, which runs PostgreSQL there. All are the machine's own programs. What
 they write goes before each start: who was the primary, and what a standby lacks, is of one trial. Patroni and whatever
-it starts have process numbers of their own, so that nothing of them outlives it. etcd and Patroni talk to nobody who
-does not have the key of the trial.
+it starts have process numbers of their own, so that nothing of them outlives it.
+
+etcd and Patroni talk to nobody who does not have the key of the trial. While a server is down, anybody on its machine
+may take its port, and before version 16 libpq sends the password to whoever asks for it. So Patroni comes to its own
+server by a socket in a folder that is ours alone, and to the others', as standbys do, over TLS with that key.
 """
 
 import asyncio
@@ -22,7 +25,7 @@ from nephoscope.databases.postgres.settings import FOR_STANDBYS
 from nephoscope.databases.programs import execute, write_secret
 from nephoscope.machines.loopback import in_url
 from nephoscope.machines.remote import Background, Command, MachineHandle
-from nephoscope.model.errors import DatabaseFailed
+from nephoscope.model.errors import DatabaseFailed, InputError
 from nephoscope.providers.base import Cluster
 from nephoscope.study.model import Database as DatabaseSettings
 from nephoscope.study.model import Patroni
@@ -38,8 +41,13 @@ _MEMBERS_TIMEOUT_S = 120.0
 
 ADDRESS = "SELECT host(inet_server_addr())"
 """Of the server that answers."""
-OF_A_MEMBER = ("listen_addresses", "primary_slot_name", "recovery_target", "synchronous_standby_names")
+OF_A_MEMBER = (
+    *("listen_addresses", "primary_slot_name", "recovery_target", "ssl_cert_file", "synchronous_standby_names"),
+    "unix_socket_directories",
+)
 """Beginnings of the names of settings that are others once a standby has taken over."""
+_LONGEST_ROOT = 107 - len(f"/.s.PGSQL.{PORT}")
+"""In bytes. The kernel takes no longer path of a socket."""
 
 _LOOK = 'for each in patroni etcd; do command -v "$each" >/dev/null || echo "$each"; done'
 _RUN = """
@@ -101,7 +109,14 @@ async def prepared(cluster: Cluster, settings: DatabaseSettings, parameters: Map
 
     Raises:
         DatabaseFailed: a machine lacks a program.
+        InputError: its folder is no place for a socket.
     """
+    for machine in cluster.database:
+        if len(_root(machine).encode()) > _LONGEST_ROOT or "," in _root(machine):
+            raise InputError(
+                f"{_root(machine)} on {machine.name} is no place for the socket of PostgreSQL",
+                hint=f"choose a folder whose path, with this end, has at most {_LONGEST_ROOT} bytes and no comma",
+            )
     programs = await asyncio.gather(*(_programs_on(machine, settings.version) for machine in cluster.database))
     group = Group(cluster, settings.patroni or Patroni(), parameters, log, tuple(programs), secrets.token_urlsafe(24))
     for machine in cluster.database:
@@ -232,10 +247,11 @@ def _root(machine: MachineHandle) -> str:
 
 def configuration(group: Group, machine: MachineHandle, programs: Programs) -> Mapping[str, object]:
     """What Patroni reads on a machine, whose JSON is YAML, too; pure."""
-    login = {"username": USER, "password": group.password}
-    standby = {"username": STANDBY, "password": standbys_password(group.password)}
     own, settings, root = in_url(machine.address), group.settings, _root(machine)
     certificate, key = f"{root}/cert.pem", f"{root}/key.pem"
+    login = {"username": USER, "password": group.password}
+    known = {"sslmode": "verify-ca", "sslrootcert": certificate}
+    standby = {"username": STANDBY, "password": standbys_password(group.password)}
     connections = max(_LEAST_CONNECTIONS, int(group.parameters["max_connections"]))
     return {
         "scope": "nephoscope",
@@ -277,9 +293,23 @@ def configuration(group: Group, machine: MachineHandle, programs: Programs) -> M
             "data_dir": f"{root}/data",
             "bin_dir": programs.folder,
             "pgpass": f"{root}/pgpass",
-            "authentication": {"superuser": login, "replication": standby, "rewind": login},
-            "parameters": {"unix_socket_directories": ""},
-            "pg_hba": access(group.cluster).splitlines(),
+            "authentication": {
+                "superuser": {**login, **known},
+                "replication": {**standby, **known},
+                "rewind": {**login, **known},
+            },
+            "parameters": {
+                "unix_socket_directories": root,
+                "ssl": "on",
+                "ssl_cert_file": certificate,
+                "ssl_key_file": key,
+            },
+            "use_unix_socket": True,
+            "use_unix_socket_repl": True,
+            "pg_hba": [
+                *(f"local {what} {user} {METHOD}" for what, user in (("all", USER), ("replication", STANDBY))),
+                *access(group.cluster).splitlines(),
+            ],
             "basebackup": [{"checkpoint": "fast"}],
             "remove_data_directory_on_rewind_failure": True,
             "remove_data_directory_on_diverged_timelines": True,
