@@ -1,5 +1,6 @@
 """A self-contained page without scripts: what changed from one study to another."""
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from itertools import groupby
 
@@ -11,7 +12,7 @@ from nephoscope.model.text import visible
 from nephoscope.model.words import SIMULATED, counted, scope_name
 from nephoscope.report import edition_words as words
 from nephoscope.report.page import environment, style
-from nephoscope.report.parts import SIGNS, Badge, Cell, Column, Row, Table, verdict_badge
+from nephoscope.report.parts import SIGNS, Badge, Cell, Column, Table, filled, verdict_badge
 from nephoscope.report.wording import candidates_text, view_text
 
 MAX_ROWS = 300
@@ -100,89 +101,76 @@ def _card(card: EditionCard) -> ChangeCard:
 
 
 def _table(rows: list[EditionRow], *, priced: bool) -> Table:
-    money = (
-        Column("Price", numeric=True, hint="Cost of a month, later / earlier."),
-        Column("$ per unit", numeric=True, hint="Price / performance, later / earlier; lower is better."),
-        Column("That is"),
-    )
-    columns = (
-        Column("Configuration"),
-        Column("Metric"),
-        Column("Performance", numeric=True, hint="Later / earlier, with an interval that holds for all rows at once."),
-        Column("It is"),
-        *(money if priced else ()),
-        Column("n", numeric=True, hint="Values of the earlier study, of the later one."),
-    )
     more = len(rows) - MAX_ROWS
-    note = f"For {counted(more, 'more row')}, see nephoscope compare --json." if more > 0 else ""
-    body = tuple(_row(row, priced=priced) for row in rows[:MAX_ROWS])
-    return Table("Each configuration", columns, body, note=note)
-
-
-def _row(row: EditionRow, *, priced: bool) -> Row:
-    months = f"{people.money(row.month_before_usd)} → {people.money(row.month_after_usd)}"
-    sign, _, tone = SIGNS[row.verdict]
-    money = (
-        Cell(words.change(row.price_ratio), note=months if row.price_ratio else "a price is missing"),
-        Cell(words.change(row.cost_ratio), note=words.interval(row.cost_low, row.cost_high)),
-        Cell(people.MISSING) if row.cost_verdict is None else Cell(badges=(verdict_badge(row.cost_verdict),)),
-    )
-    return Row(
+    costs: list[tuple[Column, Callable[[EditionRow], Cell | str]]] = [
+        (Column("Price", numeric=True, hint="Cost of a month, later / earlier."), _price),
         (
-            Cell(words.who(row), tone="name", note="; ".join(row.differs)),
-            Cell(f"{row.benchmark}: {row.title}", note=words.direction(row)),
-            Cell(words.change(row.ratio), note=words.interval(row.low, row.high) or "too few values"),
-            Cell(badges=(Badge(sign, words.word(row), tone),), note=str(row.reason)),
-            *(money if priced else ()),
-            Cell(words.counts(row)),
-        )
+            Column("$ per unit", numeric=True, hint="Price / performance, later / earlier; lower is better."),
+            lambda row: Cell(words.change(row.cost_ratio), note=words.interval(row.cost_low, row.cost_high)),
+        ),
+        (
+            Column("That is"),
+            lambda row: people.MISSING if row.cost_verdict is None else Cell(badges=(verdict_badge(row.cost_verdict),)),
+        ),
+    ]
+    return filled(
+        "Each configuration",
+        rows[:MAX_ROWS],
+        (Column("Configuration"), lambda row: Cell(words.who(row), tone="name", note="; ".join(row.differs))),
+        (Column("Metric"), lambda row: Cell(f"{row.benchmark}: {row.title}", note=words.direction(row))),
+        (
+            Column(
+                "Performance", numeric=True, hint="Later / earlier, with an interval that holds for all rows at once."
+            ),
+            lambda row: Cell(words.change(row.ratio), note=words.interval(row.low, row.high) or "too few values"),
+        ),
+        (Column("It is"), _verdict),
+        *(costs if priced else []),
+        (Column("n", numeric=True, hint="Values of the earlier study, of the later one."), words.counts),
+        note=f"For {counted(more, 'more row')}, see nephoscope compare --json." if more > 0 else "",
+        compact=False,
     )
+
+
+def _price(row: EditionRow) -> Cell:
+    months = f"{people.money(row.month_before_usd)} → {people.money(row.month_after_usd)}"
+    return Cell(words.change(row.price_ratio), note=months if row.price_ratio else "a price is missing")
+
+
+def _verdict(row: EditionRow) -> Cell:
+    sign, _, tone = SIGNS[row.verdict]
+    return Cell(badges=(Badge(sign, words.word(row), tone),), note=str(row.reason))
 
 
 def _best(rows: list[BestChange]) -> Table:
-    columns = (Column("Metric"), Column("Among"), Column("Then"), Column("Now"), Column("The answer is"))
-    body = tuple(
-        Row(
-            (
-                Cell(_title(row), tone="name"),
-                Cell(scope_name(row.scope)),
-                Cell(_names(row.before, row.of_before)),
-                Cell(_names(row.after, row.of_after)),
-                Cell(badges=(_outcome(row.outcome),)),
-            )
-        )
-        for row in rows[:MAX_ROWS]
+    return filled(
+        "Which configuration is the best",
+        rows[:MAX_ROWS],
+        (Column("Metric"), lambda row: Cell(_title(row), tone="name")),
+        (Column("Among"), lambda row: scope_name(row.scope)),
+        (Column("Then"), lambda row: _names(row.before, row.of_before)),
+        (Column("Now"), lambda row: _names(row.after, row.of_after)),
+        (Column("The answer is"), lambda row: Cell(badges=(_outcome(row.outcome),))),
     )
-    return Table("Which configuration is the best", columns, body, compact=True)
 
 
 def _contrasts(stored: list[ContrastChange]) -> Table:
     """Ratios of costs where the question is about cost; the verdicts are about the same."""
-    rows = [row.as_costs() if row.view == "per dollar" else row for row in stored[:MAX_ROWS]]
-    columns = (
-        Column("Question"),
-        Column("Metric"),
-        Column("Then", numeric=True),
-        Column("It was"),
-        Column("Now", numeric=True),
-        Column("It is"),
-        Column("The answer is"),
+
+    def ratio(of: float | None, low: float | None, high: float | None) -> Cell:
+        return Cell(words.change(of), note=words.interval(low, high))
+
+    return filled(
+        "Effect of a single difference",
+        [row.as_costs() if row.view == "per dollar" else row for row in stored[:MAX_ROWS]],
+        (Column("Question"), lambda row: Cell(f"{row.question}: {row.left} against {row.right}", tone="name")),
+        (Column("Metric"), _title),
+        (Column("Then", numeric=True), lambda row: ratio(row.ratio_before, row.low_before, row.high_before)),
+        (Column("It was"), lambda row: Cell(badges=(verdict_badge(row.verdict_before),))),
+        (Column("Now", numeric=True), lambda row: ratio(row.ratio_after, row.low_after, row.high_after)),
+        (Column("It is"), lambda row: Cell(badges=(verdict_badge(row.verdict_after),))),
+        (Column("The answer is"), lambda row: Cell(badges=(_outcome(row.outcome),))),
     )
-    body = tuple(
-        Row(
-            (
-                Cell(f"{row.question}: {row.left} against {row.right}", tone="name"),
-                Cell(_title(row)),
-                Cell(words.change(row.ratio_before), note=words.interval(row.low_before, row.high_before)),
-                Cell(badges=(verdict_badge(row.verdict_before),)),
-                Cell(words.change(row.ratio_after), note=words.interval(row.low_after, row.high_after)),
-                Cell(badges=(verdict_badge(row.verdict_after),)),
-                Cell(badges=(_outcome(row.outcome),)),
-            )
-        )
-        for row in rows
-    )
-    return Table("Effect of a single difference", columns, body, compact=True)
 
 
 def _title(row: BestChange | ContrastChange) -> str:

@@ -11,13 +11,14 @@ from typing import Concatenate, ParamSpec, TypeVar
 
 from nephoscope.analysis.lookup import Lookup
 from nephoscope.model.missing import MissingPart, contained
+from nephoscope.model.numbers import Scale
 from nephoscope.model.records import VerdictKind
 from nephoscope.model.rows import BenchmarkRow, ComparisonVerdict, Statistic, TrialRow
 from nephoscope.model.words import NOT_DECIDED, counted
 from nephoscope.report.figures import theme
 from nephoscope.report.figures.settled import settled
 from nephoscope.report.figures.spec import Spec, is_plain, packed
-from nephoscope.report.wording import line_of, range_text
+from nephoscope.report.wording import interval_text, line_of, range_text
 
 P = ParamSpec("P")
 Made = TypeVar("Made")
@@ -168,12 +169,16 @@ class Table:
 
 
 def filled(
-    caption: str, rows: Iterable[Item], *columns: tuple[Column, Callable[[Item], Cell | str]], compact: bool = True
+    caption: str,
+    rows: Iterable[Item],
+    *columns: tuple[Column, Callable[[Item], Cell | str]],
+    note: str = "",
+    compact: bool = True,
 ) -> Table:
     """A table with a row for each item: each column has its head, and what makes a cell of an item."""
     made = [[make(item) for _, make in columns] for item in rows]
     body = tuple(Row(tuple(cell if isinstance(cell, Cell) else Cell(cell) for cell in cells)) for cells in made)
-    return Table(caption, tuple(column for column, _ in columns), body, compact=compact)
+    return Table(caption, tuple(column for column, _ in columns), body, note=note, compact=compact)
 
 
 def _chunk(rows: tuple[Row, ...]) -> Chunk:
@@ -441,3 +446,10 @@ def evidence_cell(book: Book, text: str, trials: Sequence[str], about: str, note
     found = book.evidence.cite(trials, about)
     title = f"Evidence {found.label}: {counted(len(found.trials), 'trial')}" if found else ""
     return Cell(text, href=book.href(found.anchor) if found else None, note=note, title=title)
+
+
+def level_cell(book: Book, row: Statistic, scale: Scale, about: str, *, with_unit: bool = True) -> Cell:
+    """A level that links to the list of its trials, with its interval below it."""
+    text = scale.text(row.compared) if with_unit else scale.number(row.compared)
+    note = interval_text(row.compared, scale) if row.n > 1 else "measured once"
+    return evidence_cell(book, text, row.trials, about, note)

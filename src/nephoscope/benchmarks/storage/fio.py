@@ -153,12 +153,12 @@ def _raw_name(job: FioJob) -> str:
 
 def _metrics_of(job: FioJob, name: str) -> list[Metric]:
     """`name` is the job's for a reader."""
-    made = [_rate(job, name, "", headline=not job.is_stream), _bandwidth(job, name, "", headline=job.is_stream)]
+    made = _rates(job, name, "", headline="bandwidth" if job.is_stream else "iops")
     sides = sides_of(job)
     for side in sides:
         prefix, title = (f"{side}_", f"{side} ") if len(sides) > 1 else ("", "")
         if prefix:
-            made += [_rate(job, name, prefix, headline=False), _bandwidth(job, name, prefix, headline=False)]
+            made += _rates(job, name, prefix)
         clock = "from submitting the I/O until it completes (fio lat_ns)"
         made += _latencies_of(job, f"{prefix}latency", f"{name}: {title}latency", clock)
     if job.fsync_every:
@@ -170,24 +170,16 @@ def _metrics_of(job: FioJob, name: str) -> list[Metric]:
     return made
 
 
-def _rate(job: FioJob, name: str, side: str, *, headline: bool) -> Metric:
-    return Metric.higher(
-        f"{job.name}.{side}iops",
-        "IO/s",
-        f"{name}: {side.replace('_', ' ')}I/O rate",
-        "completed I/Os / running time measured by fio",
-        headline=headline,
-    )
-
-
-def _bandwidth(job: FioJob, name: str, side: str, *, headline: bool) -> Metric:
-    return Metric.higher(
-        f"{job.name}.{side}bandwidth",
-        "B/s",
-        f"{name}: {side.replace('_', ' ')}throughput",
-        "bytes of completed I/Os / running time measured by fio",
-        headline=headline,
-    )
+def _rates(job: FioJob, name: str, side: str, *, headline: str = "") -> list[Metric]:
+    """Of the I/Os and of their bytes; `headline` is the name of the one that ranks."""
+    title, time = f"{name}: {side.replace('_', ' ')}", "running time measured by fio"
+    return [
+        Metric.higher(f"{job.name}.{side}{kind}", unit, f"{title}{what}", f"{of} / {time}", headline=kind == headline)
+        for kind, unit, what, of in (
+            ("iops", "IO/s", "I/O rate", "completed I/Os"),
+            ("bandwidth", "B/s", "throughput", "bytes of completed I/Os"),
+        )
+    ]
 
 
 def _latencies_of(job: FioJob, kind: str, title: str, clock: str) -> list[Metric]:

@@ -14,8 +14,7 @@ from nephoscope.report.figures import theme
 from nephoscope.report.figures.spec import Rows, Spec, data, finished, rows_axis, tip
 from nephoscope.report.main import charts
 from nephoscope.report.main.palette import Palette, provider_of
-from nephoscope.report.parts import Book, Cell, Column, Figure, Row, Table, evidence_cell
-from nephoscope.report.wording import interval_text
+from nephoscope.report.parts import Book, Cell, Column, Figure, Table, filled, level_cell
 
 
 def measured_of_advertised(book: Book, rows: Sequence[BenchmarkRow], palette: Palette) -> Figure | None:
@@ -95,29 +94,22 @@ def _chart(labels: Sequence[str], signs: Rows, palette: Palette) -> Spec:
 
 
 def _table(book: Book, many: Sequence[Delivery], called: dict[str, str]) -> Table:
-    columns = (
-        Column("Configuration"),
-        Column("Advertised"),
-        Column("Measured", numeric=True),
-        Column("Share", numeric=True),
-        Column("Throttled", hint="Trials whose rate fell for good, of those of which every second is known."),
+    def measured(one: Delivery) -> Cell:
+        about = f"{one.statistic.benchmark} on {one.configuration}"
+        return level_cell(book, one.statistic, people.scale_for(one.metric.unit, [one.statistic.compared.value]), about)
+
+    return filled(
+        "Measured and advertised",
+        sorted(many, key=lambda one: one.share.value),
+        (Column("Configuration"), lambda one: Cell(called[one.configuration], tone="name")),
+        (
+            Column("Advertised"),
+            lambda one: _label(book, one) + ("" if one.distance == "within a zone" else f", {one.distance}"),
+        ),
+        (Column("Measured", numeric=True), measured),
+        (Column("Share", numeric=True), lambda one: people.percent(100 * one.share.value)),
+        (
+            Column("Throttled", hint="Trials whose rate fell for good, of those of which every second is known."),
+            lambda one: f"{len(one.falls)} of {one.watched}" if one.watched else people.MISSING,
+        ),
     )
-    body = []
-    for one in sorted(many, key=lambda one: one.share.value):
-        level, unit = one.statistic.compared, one.metric.unit
-        scale = people.scale_for(unit, [level.value])
-        cells: tuple[Any, ...] = (
-            Cell(called[one.configuration], tone="name"),
-            Cell(_label(book, one) + ("" if one.distance == "within a zone" else f", {one.distance}")),
-            evidence_cell(
-                book,
-                scale.text(level),
-                one.statistic.trials,
-                f"{one.statistic.benchmark} on {one.configuration}",
-                interval_text(level, scale) if one.statistic.n > 1 else "measured once",
-            ),
-            Cell(people.percent(100 * one.share.value)),
-            Cell(f"{len(one.falls)} of {one.watched}" if one.watched else people.MISSING),
-        )
-        body.append(Row(cells))
-    return Table("Measured and advertised", columns, tuple(body), compact=True)

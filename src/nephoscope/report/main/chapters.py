@@ -31,9 +31,9 @@ from nephoscope.report.main.cost_figures import operation_costs
 from nephoscope.report.main.money import cheapest
 from nephoscope.report.main.palette import Palette, for_machines, palette_of
 from nephoscope.report.main.promised import delivered_over_time
-from nephoscope.report.parts import Book, Cell, Column, Figure, Link, Row, Table, evidence_cell
+from nephoscope.report.parts import Book, Cell, Column, Figure, Link, Row, Table, evidence_cell, filled, level_cell
 from nephoscope.report.tables.statistics import rank_cell, section_anchor
-from nephoscope.report.wording import candidates_text, interval_text, title_with_unit
+from nephoscope.report.wording import candidates_text, title_with_unit
 
 MAX_FIGURES = 3
 MAX_SAID = 3
@@ -345,8 +345,7 @@ def _level(book: Book, board: Board, configuration: str) -> Cell:
     if not found:
         return Cell("no valid trial", tone="warn")
     one, scale = found[0], book.lookup.scale(board.row.benchmark, board.metric)
-    note = interval_text(one.compared, scale) if one.n > 1 else "measured once"
-    return evidence_cell(book, scale.number(one.compared), one.trials, f"{one.benchmark} on {configuration}", note)
+    return level_cell(book, one, scale, f"{one.benchmark} on {configuration}", with_unit=False)
 
 
 def _winners(book: Book, boards: Sequence[Board], called: Mapping[str, str]) -> Table | None:
@@ -361,28 +360,24 @@ def _winners(book: Book, boards: Sequence[Board], called: Mapping[str, str]) -> 
         return None
     order = list(wanted)
     rows = sorted(rows, key=lambda one: order.index((one.benchmark, one.metric)))
-    columns = (
-        Column("Metric"),
-        Column("Among"),
-        Column("The best"),
-        Column("Worse", numeric=True, hint="Configurations that were shown not to be the best."),
-    )
-    body = tuple(
-        Row(
-            (
-                Cell(_title(wanted[one.benchmark, one.metric], boards), tone="name"),
-                Cell(f"{scope_name(one.scope)}, {counted(one.of, 'configuration')}"),
-                evidence_cell(
-                    book, _named(one, called), one.trials, f"{one.benchmark}: {one.metric}, {scope_name(one.scope)}"
-                ),
-                Cell(str(one.excluded)),
-            )
-        )
-        for one in rows[:MAX_WINNERS]
-    )
+
+    def best(one: BestRow) -> Cell:
+        about = f"{one.benchmark}: {one.metric}, {scope_name(one.scope)}"
+        return evidence_cell(book, _named(one, called), one.trials, about)
+
     more = len(rows) - MAX_WINNERS
-    note = f"{counted(more, 'more answer')} on the evidence page." if more > 0 else ""
-    return Table("The best, overall and of each kind", columns, body, note=note, compact=True)
+    return filled(
+        "The best, overall and of each kind",
+        rows[:MAX_WINNERS],
+        (Column("Metric"), lambda one: Cell(_title(wanted[one.benchmark, one.metric], boards), tone="name")),
+        (Column("Among"), lambda one: f"{scope_name(one.scope)}, {counted(one.of, 'configuration')}"),
+        (Column("The best"), best),
+        (
+            Column("Worse", numeric=True, hint="Configurations that were shown not to be the best."),
+            lambda one: str(one.excluded),
+        ),
+        note=f"{counted(more, 'more answer')} on the evidence page." if more > 0 else "",
+    )
 
 
 def _title(board: Board, boards: Sequence[Board]) -> str:

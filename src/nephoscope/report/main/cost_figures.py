@@ -17,9 +17,9 @@ from nephoscope.report.figures.spec import Rows, Spec, data, finished, rows_axis
 from nephoscope.report.main import charts
 from nephoscope.report.main.boards import TOP_OF_CHAPTER, Board
 from nephoscope.report.main.palette import Palette
-from nephoscope.report.parts import Book, Cell, Column, Figure, KeyEntry, Row, Table, evidence_cell
+from nephoscope.report.parts import Book, Cell, Column, Figure, KeyEntry, Row, Table, level_cell
 from nephoscope.report.sections import costs
-from nephoscope.report.wording import basis_text, interval_text, line_of, lines_text
+from nephoscope.report.wording import basis_text, line_of, lines_text
 
 _PARTS = {"machines": "var(--muted)", "volumes": "var(--band-edge)", "transfer": "var(--link)"}
 MAX_TRANSFERS = 8
@@ -254,12 +254,5 @@ def _cell(book: Book, row: BenchmarkRow, metric: Metric, configuration: str) -> 
     found = book.lookup.of_configuration(row.benchmark, metric.name, configuration)
     if not found:
         return Cell("–", tone="quiet")
-    scale = book.lookup.scale(row.benchmark, metric)
-    note = interval_text(found[0].compared, scale) if found[0].n > 1 else "measured once"
-    return evidence_cell(
-        book,
-        scale.text(found[0].compared),
-        found[0].trials,
-        f"{row.benchmark}: {metric.title} on {configuration}",
-        note,
-    )
+    about = f"{row.benchmark}: {metric.title} on {configuration}"
+    return level_cell(book, found[0], book.lookup.scale(row.benchmark, metric), about)

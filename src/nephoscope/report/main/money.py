@@ -14,14 +14,14 @@ from nephoscope.model.price_rows import PricedQuantity, PricePerformance
 from nephoscope.model.questions import BestRow
 from nephoscope.model.records import Direction, Metric
 from nephoscope.model.rows import ConfigurationRow, MachineRow, Statistic
-from nephoscope.model.words import counted
+from nephoscope.model.words import capitalised, counted
 from nephoscope.report.figures import row_charts, theme
 from nephoscope.report.figures.settled import linear_ticks, log_ticks
 from nephoscope.report.figures.spec import Spec
 from nephoscope.report.main import charts
 from nephoscope.report.main.boards import TOP, Board, main_board
 from nephoscope.report.main.palette import Palette, palette_of
-from nephoscope.report.parts import Book, Cell, Column, Figure, KeyEntry, Link, Row, Table
+from nephoscope.report.parts import Book, Cell, Column, Figure, KeyEntry, Link, Table, filled
 from nephoscope.report.tables.statistics import section_anchor
 from nephoscope.report.wording import (
     basis_text,
@@ -110,27 +110,17 @@ def _scatter(book: Book, board: Board, priced: Sequence[PricePerformance], palet
 
 def _front(rows: Sequence[Mapping[str, Any]], worth: str) -> Table:
     """What the numbers in the chart stand for."""
-    columns = (
-        Column("#", numeric=True),
-        Column("On the Pareto front"),
-        Column("$ a month", numeric=True),
-        Column(worth[:1].upper() + worth[1:], numeric=True),
-    )
-    body = tuple(
-        Row(
-            (
-                Cell(row["number"]),
-                Cell(row["configuration"], tone="name"),
-                Cell(people.money(row["month"])),
-                Cell(row["level_text"]),
-            )
-        )
-        for row in rows
-        if row["front"]
-    )
     also = [row["configuration"] for row in rows if row["front_text"] == FRONT["open"]]
     note = f"Behind the line by their levels, but not with certainty: {_first_of(also)}." if also else ""
-    return Table("The Pareto front, cheapest first", columns, body, note=note, compact=True)
+    return filled(
+        "The Pareto front, cheapest first",
+        [row for row in rows if row["front"]],
+        (Column("#", numeric=True), lambda row: str(row["number"])),
+        (Column("On the Pareto front"), lambda row: Cell(row["configuration"], tone="name")),
+        (Column("$ a month", numeric=True), lambda row: people.money(row["month"])),
+        (Column(capitalised(worth), numeric=True), lambda row: str(row["level_text"])),
+        note=note,
+    )
 
 
 def _first_of(names: Sequence[str]) -> str:
