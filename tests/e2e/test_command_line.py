@@ -14,7 +14,7 @@ from typer.testing import CliRunner
 from nephoscope.app.cli import app
 from nephoscope.model.errors import FolderInUse, InputError
 from nephoscope.store import lock
-from tests.support.command_line import IMPATIENT, NEPHOSCOPE, nephoscope
+from tests.support.command_line import IMPATIENT, NEPHOSCOPE, here, nephoscope
 from tests.support.fake_world import STUDY
 from tests.support.logs_of_2019 import cpu_log, write_run
 
@@ -137,7 +137,7 @@ def test_a_typo_prints_line_key_and_suggestion(tmp_path: Path) -> None:
 def test_bad_input_is_refused_with_its_place(tmp_path: Path, old: str, new: str, expected: str) -> None:
     file = tmp_path / "bad.toml"
     file.write_text(STUDY.replace(old, new, 1))
-    said = nephoscope("run", file, "--out", tmp_path / "out")
+    said = here("run", file, "--out", tmp_path / "out")
     assert said.exit_code == 2
     assert "bad.toml:" in said.stderr
     assert expected in said.stderr
@@ -147,21 +147,21 @@ def test_bad_input_is_refused_with_its_place(tmp_path: Path, old: str, new: str,
 def test_few_replicates_are_allowed_and_warned_about(tmp_path: Path) -> None:
     file = tmp_path / "few.toml"
     file.write_text(STUDY.replace("replicates = 6", "replicates = 4"))
-    said = nephoscope("plan", file)
+    said = here("plan", file)
     assert said.exit_code == 0
     assert "87.5" in said.stderr
 
 
 @pytest.mark.parametrize("arguments", [["run"], ["nonsense"], ["plan", "no-such-file.toml"], ["status", "/nowhere"]])
 def test_wrong_arguments_are_one_clear_error(arguments: list[str]) -> None:
-    said = nephoscope(*arguments)
+    said = here(*arguments)
     assert said.exit_code == 2
     assert said.stderr.startswith("error: ")
     assert "Traceback" not in said.stderr
 
 
 def test_a_wrong_option_of_run_is_told_before_the_plan(study: Path, tmp_path: Path) -> None:
-    said = nephoscope("run", study, "--out", tmp_path / "out", "--until", "margin=1")
+    said = here("run", study, "--out", tmp_path / "out", "--until", "margin=1")
     assert said.exit_code == 2
     assert said.stderr.startswith("error: cannot read --until 'margin=1'")
 
@@ -177,13 +177,13 @@ def test_a_second_run_on_the_same_folder_refuses(study: Path, tmp_path: Path) ->
 def test_a_folder_of_a_newer_schema_is_refused_and_untouched(study: Path, tmp_path: Path) -> None:
     out = tmp_path / "out"
     study.write_text(STUDY.replace("replicates = 6", "replicates = 1"))
-    nephoscope("run", study, "--out", out)
+    here("run", study, "--out", out)
     plan = out / "plan.json"
     newer = plan.read_text().replace("nephoscope/plan/1", "nephoscope/plan/9")
     plan.write_text(newer)
     commands: list[list[str | Path]] = [["status", out], ["report", out], ["parse", out], ["run", study, "--out", out]]
     for command in commands:
-        said = nephoscope(*command)
+        said = here(*command)
         assert said.exit_code == 2
         assert "written by a newer nephoscope" in said.stderr
     assert plan.read_text() == newer
@@ -210,15 +210,15 @@ def test_an_unreachable_dsn_is_told_before_anything_is_measured(tmp_path: Path) 
     assert f"127.0.0.1:{port}" in said.stderr
     assert "does not answer" in said.stderr
     assert "hint:" in said.stderr
-    assert json.loads(nephoscope("status", tmp_path / "out", "--json").stdout)[0]["state"] == "planned"
+    assert json.loads(here("status", tmp_path / "out", "--json").stdout)[0]["state"] == "planned"
 
 
 def test_init_writes_a_study_that_plans_and_never_overwrites(tmp_path: Path) -> None:
     file = tmp_path / "mine.toml"
-    assert nephoscope("init", file).exit_code == 0
-    assert nephoscope("plan", file).exit_code == 0
+    assert here("init", file).exit_code == 0
+    assert here("plan", file).exit_code == 0
     text = file.read_text()
-    said = nephoscope("init", file)
+    said = here("init", file)
     assert said.exit_code == 2
     assert "already exists" in said.stderr
     assert file.read_text() == text

@@ -17,7 +17,7 @@ from nephoscope.model.errors import EnvironmentProblem, NephoscopeError, ToolMis
 from nephoscope.model.records import Facts
 from nephoscope.providers.emulated.provider import EmulatedProvider
 from tests.docs.pages import ROOT, studies
-from tests.support.command_line import nephoscope
+from tests.support.command_line import here, nephoscope
 
 LOCAL = """
 name = "s"
@@ -195,7 +195,7 @@ def test_a_missing_tool_is_named_and_ends_doctor_with_3(tmp_path: Path) -> None:
     assert said.exit_code == 3
     assert "error: this machine is not fit to measure yet: fake-benchmark" in said.stderr
     assert "fit to measure" not in said.stdout
-    as_json = nephoscope("doctor", study, "--folder", tmp_path, "--json")
+    as_json = here("doctor", study, "--folder", tmp_path, "--json")
     assert as_json.exit_code == 3
     bad = [row["what"] for row in json.loads(as_json.stdout) if row["health"] == "bad"]
     assert bad == ["fake-benchmark"]
@@ -204,12 +204,12 @@ def test_a_missing_tool_is_named_and_ends_doctor_with_3(tmp_path: Path) -> None:
 def test_a_study_that_needs_nothing_ends_doctor_with_0(tmp_path: Path) -> None:
     study = tmp_path / "study.toml"
     study.write_text(local("fake").replace('name = "here"', 'name = "here"\nprovider = "fake"'))
-    said = nephoscope("doctor", study, "--folder", tmp_path)
+    said = here("doctor", study, "--folder", tmp_path)
     assert said.exit_code == 0, said.stderr
     assert said.stdout.splitlines()[-1].startswith("fit")
 
 
 def test_a_folder_that_does_not_exist_is_refused(tmp_path: Path) -> None:
-    said = nephoscope("doctor", "--folder", tmp_path / "no" / "such")
+    said = here("doctor", "--folder", tmp_path / "no" / "such")
     assert (said.exit_code, said.stdout) == (2, "")
     assert f"error: there is no folder {tmp_path}/no/such" in said.stderr

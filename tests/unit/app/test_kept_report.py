@@ -10,7 +10,7 @@ import pytest
 from nephoscope.app import redraw
 from nephoscope.app.redraw import NICENESS, KeptReport, Phase, write_beside
 from nephoscope.report.parts import Page
-from nephoscope.run.clock import FakeClock
+from nephoscope.run.clock import FakeClock, SystemClock
 from nephoscope.run.ledger import Limits
 from nephoscope.run.study import RunOptions, run_study
 from nephoscope.store.folder import ResultsFolder
@@ -134,13 +134,14 @@ def folder(tmp_path: Path) -> ResultsFolder:
 
 
 def page_of(folder: ResultsFolder, phase: Phase) -> str:
-    assert asyncio.run(write_beside(folder.path, phase, 0)) == ""
+    redraw.redraw(folder, SystemClock(), phase)
     return (folder.report_dir / Page.MAIN).read_text()
 
 
 def test_the_page_of_a_running_study_says_how_far_it_is_and_reloads_itself(folder: ResultsFolder) -> None:
     with folder.lock():
-        page = page_of(folder, Phase.RUNNING)
+        assert asyncio.run(write_beside(folder.path, Phase.RUNNING, 0)) == "", "by a process of its own, as a run does"
+        page = (folder.report_dir / Page.MAIN).read_text()
     assert "<strong>4 of 6 trials ended.</strong> 2 of 3 blocks complete; about 20 s left." in page
     assert "b · fake · replicate 2: foreign-load: &lt;i&gt;postgres&lt;/i&gt; used 1.3 CPUs" in page
     assert "Written 20" in page

@@ -9,8 +9,8 @@ import pytest
 from nephoscope.model.analysed import AnalysedStudy
 from nephoscope.model.price_rows import PricePerformance
 from nephoscope.model.rows import Comparison, Statistic
+from nephoscope.report.page import render_pages
 from tests.support.reader import Reader
-from tests.support.report_folder import evidence_page, main_page
 from tests.unit.report import priced_example, report_example
 
 STUDIES: dict[str, Callable[[], AnalysedStudy]] = {"clouds": priced_example.priced, "laptop": report_example.laptop}
@@ -24,8 +24,7 @@ CLOSE = 2e-3
 
 def written(study: AnalysedStudy) -> Iterator[str]:
     """The text of both pages, and every sentence of the terminal."""
-    yield Reader(main_page(study)).text
-    yield Reader(evidence_page(study)).text
+    yield from (Reader(html).text for html in render_pages(study).html.values())
     yield from (str(insight.text) for insight in study.insights)
 
 

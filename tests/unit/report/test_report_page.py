@@ -4,7 +4,8 @@ import csv
 import io
 import re
 import zipfile
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
+from functools import cache
 from html.parser import HTMLParser
 from itertools import pairwise
 from typing import Any
@@ -38,8 +39,8 @@ def laptop() -> AnalysedStudy:
 
 
 @pytest.fixture(scope="module")
-def laptop_html(laptop: AnalysedStudy) -> str:
-    return with_rows(evidence_page(laptop))
+def laptop_html() -> str:
+    return with_rows(rendered("laptop")[Page.EVIDENCE])
 
 
 class Outline(HTMLParser):
@@ -81,9 +82,14 @@ STUDIES: dict[str, Callable[[], AnalysedStudy]] = {
 }
 
 
+@cache
+def rendered(name: str) -> Mapping[Page, str]:
+    return render_pages(STUDIES[name]()).html
+
+
 @pytest.fixture(scope="module", params=STUDIES)
 def pages(request: pytest.FixtureRequest) -> dict[Page, str]:
-    return {page: with_rows(html) for page, html in render_pages(STUDIES[request.param]()).html.items()}
+    return {page: with_rows(html) for page, html in rendered(request.param).items()}
 
 
 @pytest.fixture(params=list(Page))
@@ -142,8 +148,7 @@ def test_a_hundred_configurations_by_all_benchmarks_of_an_edition_stay_under_fiv
 
 
 def test_long_rows_are_packed_and_come_back() -> None:
-    study = example.many(20)
-    packed = evidence_page(study)
+    study, packed = example.many(20), rendered("twenty configurations")[Page.EVIDENCE]
     whole = with_rows(packed)
     assert packed.count("data-rows=") > 3
     assert "data-rows=" not in whole
@@ -223,13 +228,13 @@ def test_every_chart_has_words_and_a_table(laptop_html: str) -> None:
 
 
 def test_reasons_and_hints_are_shown() -> None:
-    html = evidence_page(example.not_run())
+    html = rendered("one configuration, fio not installed")[Page.EVIDENCE]
     assert "fio is not installed; hint: apt install fio" in html
     assert "It was not run" in html
 
 
 def test_all_failed_says_so_first() -> None:
-    html = evidence_page(example.all_failed())
+    html = rendered("every trial failed")[Page.EVIDENCE]
     _, _, answers = html.partition('id="answers"')
     assert "0 of 48 trials usable, 48 failed." in answers.partition("</section>")[0]
 
@@ -240,7 +245,7 @@ def test_a_coverage_of_too_few_replicates_is_marked(laptop_html: str) -> None:
 
 
 def test_pairs_of_many_configurations_that_have_no_row_are_in_the_file() -> None:
-    assert "more rows: comparisons.csv" in evidence_page(example.many(20))
+    assert "more rows: comparisons.csv" in rendered("twenty configurations")[Page.EVIDENCE]
 
 
 def test_times_of_different_clocks_never_share_a_figure(laptop: AnalysedStudy) -> None:
@@ -287,7 +292,9 @@ def test_notes_errors_and_round_trips_of_a_benchmark_are_printed(laptop: Analyse
 def test_a_figure_holds_trials_of_one_benchmark(laptop: AnalysedStudy) -> None:
     """Profiles, waits, paces and editions are benchmarks of their own, so they share no chart."""
     of = {row.trial: row.benchmark for row in laptop[TrialRow]}
-    scripts = re.findall(r"<script type=\"[^\"]+\" data-for=[^>]*>(.*?)</script>", evidence_page(laptop), re.DOTALL)
+    scripts = re.findall(
+        r"<script type=\"[^\"]+\" data-for=[^>]*>(.*?)</script>", rendered("laptop")[Page.EVIDENCE], re.DOTALL
+    )
     texts = [as_script(unpacked(script)) for script in scripts]
     shown = [{of[found] for found in re.findall(r'"trial":"([^"]+)"', text)} for text in texts]
     assert sum(len(benchmarks) == 1 for benchmarks in shown) > 10
