@@ -48,9 +48,8 @@ def lock(folder: Path, version: str) -> Path:
     return path
 
 
-@pytest.mark.parametrize(
-    ("version", "requirement", "expected"),
-    [
+def test_requirements_mean_what_they_mean_to_cargo(subtests: pytest.Subtests) -> None:
+    for version, requirement, expected in [
         ("0.3.45", ">= 0.3.47", False),
         ("0.3.47", ">=0.3.47", True),
         ("0.3.47-rc.1", ">= 0.3.47", False),
@@ -67,10 +66,9 @@ def lock(folder: Path, version: str) -> Path:
         ("1.0.0-beta.2", "=1.0.0-beta.2", True),
         ("1.0.0-beta.10", "> 1.0.0-beta.9", True),
         ("1.0.0+build", "= 1.0.0", True),
-    ],
-)
-def test_requirements_mean_what_they_mean_to_cargo(version: str, requirement: str, expected: bool) -> None:
-    assert fits(version, requirement) is expected
+    ]:
+        with subtests.test(version=version):
+            assert fits(version, requirement) is expected
 
 
 def test_versions_between_never_harmed_and_mended_are_found() -> None:

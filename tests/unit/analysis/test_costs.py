@@ -250,9 +250,8 @@ def test_a_book_of_ones_own_comes_first() -> None:
     assert both.price_at(day, "p", "r", "small", Basis.RESERVED_1Y).price.usd == 0.06, "of what it does not price"
 
 
-@pytest.mark.parametrize(
-    ("provider", "name", "family", "vcpus"),
-    [
+def test_names_say_family_and_vcpus(subtests: pytest.Subtests) -> None:
+    for provider, name, family, vcpus in [
         ("aws", "m6i.2xlarge", "m6i", 8),
         ("aws", "c5a.large", "c5a", 2),
         ("aws", "m5.metal", "m5", None),
@@ -269,11 +268,10 @@ def test_a_book_of_ones_own_comes_first() -> None:
         ("azure", "Standard_L4s", "Ls", 4),
         ("azure", "Standard_A4", "A", None),
         ("mine", "big", None, None),
-    ],
-)
-def test_names_say_family_and_vcpus(provider: str, name: str, family: str | None, vcpus: int | None) -> None:
-    found = machine_name(provider, name)
-    assert (found.family, found.vcpus) == (family, vcpus)
+    ]:
+        with subtests.test(provider=provider):
+            found = machine_name(provider, name)
+            assert (found.family, found.vcpus) == (family, vcpus)
 
 
 def test_machines_of_the_book_have_a_family_and_vcpus() -> None:

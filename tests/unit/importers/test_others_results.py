@@ -178,9 +178,8 @@ def test_cockroach_times_of_both_forms_and_rates_from_counts() -> None:
     assert any("one significant digit" in one for one in oltp_logs.COCKROACH.unknown)
 
 
-@pytest.mark.parametrize(
-    ("parse", "text", "why"),
-    [
+def test_damage_is_refused_with_its_reason(subtests: pytest.Subtests) -> None:
+    for parse, text, why in [
         (parse_cockroach_workload, COCKROACH.replace("__result", "__total"), "row"),
         (parse_cockroach_workload, COCKROACH.replace("126763", "12676x"), "row"),
         (parse_cockroach_workload, COCKROACH.split("_elapsed_______tpmC")[0].replace(" 126763", "      0"), "aborted"),
@@ -208,12 +207,11 @@ def test_cockroach_times_of_both_forms_and_rates_from_counts() -> None:
         (composite, PHORONIX.replace("PhoronixTestSuite", "Other"), "root"),
         (composite, "<!DOCTYPE x [<!ENTITY a 'b'>]><PhoronixTestSuite/>", "entities"),
         (composite, "<PhoronixTestSuite/>", "no result"),
-    ],
-)
-def test_damage_is_refused_with_its_reason(parse: object, text: str, why: str) -> None:
-    assert callable(parse)
-    with pytest.raises(OutputUnreadable, match=why):
-        parse(text)
+    ]:
+        with subtests.test(parse=parse):
+            assert callable(parse)
+            with pytest.raises(OutputUnreadable, match=why):
+                parse(text)
 
 
 @pytest.mark.parametrize(

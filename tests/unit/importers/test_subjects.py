@@ -46,18 +46,20 @@ def test_spare_cores_measured_cpus_and_a_database(tmp_path: Path) -> None:
     }
 
 
-@pytest.mark.parametrize("name", sorted(BENCHMARKS))
-def test_names_of_our_own_benchmarks_tell_their_subject(name: str) -> None:
+def test_names_of_our_own_benchmarks_tell_their_subject(subtests: pytest.Subtests) -> None:
     """So that results of one that is gone some day are still about the right thing."""
-    assert subject_by_name(name) is BENCHMARKS[name].subject, "give it a word in model/subjects.py"
+    for name in sorted(BENCHMARKS):
+        with subtests.test(name=name):
+            assert subject_by_name(name) is BENCHMARKS[name].subject, "give it a word in model/subjects.py"
 
 
-@pytest.mark.parametrize("name", sorted(BENCHMARKS))
-def test_a_benchmark_states_what_it_asks_of_a_database(name: str) -> None:
-    benchmark = BENCHMARKS[name]
-    found = benchmark.database_load_of(benchmark.parameters())
-    assert (found is None) == (benchmark.subject is not Subject.DATABASE)
-    assert found is None or found is database_load_by_name(name)
+def test_a_benchmark_states_what_it_asks_of_a_database(subtests: pytest.Subtests) -> None:
+    for name in sorted(BENCHMARKS):
+        with subtests.test(name=name):
+            benchmark = BENCHMARKS[name]
+            found = benchmark.database_load_of(benchmark.parameters())
+            assert (found is None) == (benchmark.subject is not Subject.DATABASE)
+            assert found is None or found is database_load_by_name(name)
 
 
 def test_a_search_asks_what_the_workload_asks_that_it_drives() -> None:
@@ -68,9 +70,8 @@ def test_a_search_asks_what_the_workload_asks_that_it_drives() -> None:
     assert [search.database_load_of(one) for one in driven] == [DatabaseLoad.KEY_VALUE, DatabaseLoad.OLTP]
 
 
-@pytest.mark.parametrize(
-    ("name", "subject"),
-    [
+def test_a_name_tells_a_subject_by_whole_words(subtests: pytest.Subtests) -> None:
+    for name, subject in [
         ("tpcc-cockroach-workload-125-per-vcpu", Subject.DATABASE),
         ("hammerdb-tproc-c", Subject.DATABASE),
         ("tpcc-go-tpc", Subject.DATABASE),
@@ -84,7 +85,6 @@ def test_a_search_asks_what_the_workload_asks_that_it_drives() -> None:
         ("stress-ng-cores", Subject.CPU),
         ("pts/compress-7zip", Subject.CPU),
         ("shipping-rates", Subject.CPU),
-    ],
-)
-def test_a_name_tells_a_subject_by_whole_words(name: str, subject: Subject) -> None:
-    assert subject_by_name(name) is subject
+    ]:
+        with subtests.test(name=name):
+            assert subject_by_name(name) is subject

@@ -47,10 +47,11 @@ def hold_against_cuts(parse: Parser, text: str, cuts: int) -> None:
             continue
 
 
-@pytest.mark.parametrize(("parse", "text"), WHOLE)
-def test_cut_output_is_refused_wherever_it_was_cut(parse: Parser, text: str) -> None:
+def test_cut_output_is_refused_wherever_it_was_cut(subtests: pytest.Subtests) -> None:
     """Of long outputs at 200 places; the next test cuts at 3,000."""
-    hold_against_cuts(parse, text, 200)
+    for parse, text in WHOLE:
+        with subtests.test(parse=parse):
+            hold_against_cuts(parse, text, 200)
 
 
 @pytest.mark.slow
@@ -86,11 +87,12 @@ def test_a_file_without_its_last_line_end_is_the_same_or_refused() -> None:
             assert parse(text.rstrip("\n")) == parse(text), name
 
 
-@pytest.mark.parametrize("family", FAMILIES)
-def test_a_damaged_file_is_a_value_or_refused(family: str) -> None:
+def test_a_damaged_file_is_a_value_or_refused(subtests: pytest.Subtests) -> None:
     """Some hundred times for each module; the next test does a hundred times as many."""
-    for parse, text in FAMILIES[family]:
-        hold_against_mutations(parse, text, seed=1, rounds=500 // len(FAMILIES[family]) + 1)
+    for family in FAMILIES:
+        with subtests.test(family=family):
+            for parse, text in FAMILIES[family]:
+                hold_against_mutations(parse, text, seed=1, rounds=500 // len(FAMILIES[family]) + 1)
 
 
 @pytest.mark.slow

@@ -41,10 +41,11 @@ def test_a_long_list_becomes_its_length_where_a_limit_is_set() -> None:
     assert len(flat_metrics(OLTP, max_items=3)) == len(flat_metrics(OLTP))
 
 
-@pytest.mark.parametrize(("tool", "name", "text"), IDENTIFIED)
-def test_every_recording_becomes_rows_with_names_of_their_own(tool: str, name: str, text: str) -> None:
-    rows = flat_metrics(parse_any(text))
-    names = [row.metric for row in rows]
-    assert names or name == NOTHING_DONE, (tool, name)
-    assert len(set(names)) == len(names)
-    assert all(isinstance(row.value, (int, float, str, tuple)) for row in rows)
+def test_every_recording_becomes_rows_with_names_of_their_own(subtests: pytest.Subtests) -> None:
+    for tool, name, text in IDENTIFIED:
+        with subtests.test(tool=tool):
+            rows = flat_metrics(parse_any(text))
+            names = [row.metric for row in rows]
+            assert names or name == NOTHING_DONE, (tool, name)
+            assert len(set(names)) == len(names)
+            assert all(isinstance(row.value, (int, float, str, tuple)) for row in rows)

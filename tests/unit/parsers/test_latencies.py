@@ -68,18 +68,19 @@ def test_latencies_below_the_end_of_a_histogram_are_values(tool: str) -> None:
     assert told == {percent: pytest.approx(written[percent]) for percent in told}
 
 
-@pytest.mark.parametrize("tool", CAPPED)
-@pytest.mark.parametrize("first", [50.0, 95.0, 99.0], ids="from p{:g}".format)
-def test_what_is_in_the_last_bucket_of_a_tool_is_a_lower_bound(tool: str, first: float) -> None:
-    histogram, write, read = TOOLS[tool]
-    (end_s, *_) = histogram.ends_s
-    values = {percent: end_s if percent >= first else 1.0 for percent in (50.0, 95.0, 99.0)}
-    mean_s = 0.9 * end_s if first == 50 else 2.0
-    told = read(write(p50=values[50.0], p95=values[95.0], p99=values[99.0], maximum=end_s, mean=mean_s))
-    for percent in told.keys() & values.keys():
-        value = told[percent]
-        assert isinstance(value, LowerBound) == (percent >= first), percent
-        assert not isinstance(value, LowerBound) or value.above == pytest.approx(end_s, rel=1e-5)
+def test_what_is_in_the_last_bucket_of_a_tool_is_a_lower_bound(subtests: pytest.Subtests) -> None:
+    for tool in CAPPED:
+        for first in [50.0, 95.0, 99.0]:
+            with subtests.test(tool=tool, first=first):
+                histogram, write, read = TOOLS[tool]
+                (end_s, *_) = histogram.ends_s
+                values = {percent: end_s if percent >= first else 1.0 for percent in (50.0, 95.0, 99.0)}
+                mean_s = 0.9 * end_s if first == 50 else 2.0
+                told = read(write(p50=values[50.0], p95=values[95.0], p99=values[99.0], maximum=end_s, mean=mean_s))
+                for percent in told.keys() & values.keys():
+                    value = told[percent]
+                    assert isinstance(value, LowerBound) == (percent >= first), percent
+                    assert not isinstance(value, LowerBound) or value.above == pytest.approx(end_s, rel=1e-5)
 
 
 @given(

@@ -147,21 +147,20 @@ IMPORTED: list[tuple[str, str, list[float], int, str]] = [
 ]
 
 
-@pytest.mark.parametrize(("path", "name", "valid", "rejected", "words"), IMPORTED)
-def test_a_public_case_is_imported_as_it_should_be(
-    path: str, name: str, valid: list[float], rejected: int, words: str
-) -> None:
+def test_a_public_case_is_imported_as_it_should_be(subtests: pytest.Subtests) -> None:
     """Values of the headline of each valid trial, how many are rejected, and what is said of the rest."""
-    file = shared(f"cases/{path}")
-    if not valid and not rejected:
-        with pytest.raises(InputError, match=words):
-            IMPORTERS[name].read(file)
-        return
-    study = IMPORTERS[name].read(file)
-    good = [trial for trial in study.trials if all(one.verdict is VerdictKind.VALID for one in trial.verdicts)]
-    assert sorted(trial.measurements[0].value for trial in good) == valid
-    assert len(study.trials) - len(good) == rejected
-    assert any(words in line for line in ["", *study.refused, *study.left_out])
+    for path, name, valid, rejected, words in IMPORTED:
+        with subtests.test(path=path):
+            file = shared(f"cases/{path}")
+            if not valid and not rejected:
+                with pytest.raises(InputError, match=words):
+                    IMPORTERS[name].read(file)
+                continue
+            study = IMPORTERS[name].read(file)
+            good = [trial for trial in study.trials if all(one.verdict is VerdictKind.VALID for one in trial.verdicts)]
+            assert sorted(trial.measurements[0].value for trial in good) == valid
+            assert len(study.trials) - len(good) == rejected
+            assert any(words in line for line in ["", *study.refused, *study.left_out])
 
 
 ROOT = Path(__file__).resolve().parents[3]
@@ -182,20 +181,20 @@ def names_in(file: str) -> set[str]:
     return {node.name for node in functions if path.name.startswith("test_") and node.name.startswith("test_")}
 
 
-@pytest.mark.parametrize("case", TABLE)
-def test_a_case_has_a_test_that_proves_it_or_a_reason_why_not(case: str) -> None:
-    row = TABLE[case]
-    if "reason" in row:
-        assert row.keys() == {"situation", "reason"}
-        return
-    assert row.keys() == {"situation", "right", "tests"}
-    for test in row["tests"]:
-        file, _, name = test.partition("::")
-        own = {"read": CASES, "imported": [path for path, *_ in IMPORTED]}.get(test)
-        if own is None:
-            assert name in names_in(file), test
-        else:
-            assert [path for path in own if path.partition("/")[0] == case], test
+def test_a_case_has_a_test_that_proves_it_or_a_reason_why_not(subtests: pytest.Subtests) -> None:
+    for case, row in TABLE.items():
+        with subtests.test(case=case):
+            if "reason" in row:
+                assert row.keys() == {"situation", "reason"}
+                continue
+            assert row.keys() == {"situation", "right", "tests"}
+            for test in row["tests"]:
+                file, _, name = test.partition("::")
+                own = {"read": CASES, "imported": [path for path, *_ in IMPORTED]}.get(test)
+                if own is None:
+                    assert name in names_in(file), test
+                else:
+                    assert [path for path in own if path.partition("/")[0] == case], test
 
 
 def test_every_case_stands_in_the_table_of_cases() -> None:

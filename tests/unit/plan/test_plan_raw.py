@@ -42,26 +42,22 @@ database_machine = {{ type = "x.large"{volumes}{more} }}
     planning.plan(planning.load(text, "raw.toml"))
 
 
-@pytest.mark.parametrize("provider", CLOUD)
-@pytest.mark.parametrize(
-    ("benchmark", "disks", "more", "database"),
-    [
-        (FIO, [RAW], "", ""),
-        (FIO, [RAW, DATA], "", ""),
-        (FIO, [DATA], "", ""),
-        (FIO, [DATA], ', local_ssds = 1, local_ssd_use = "raw", local_ssd_gib = 50', ""),
-        (FIO, [], ", local_ssds = 1, local_ssd_gib = 50", ""),
-        (FIO, [RAW, DATA], ', local_ssds = 1, local_ssd_use = "raw"', ""),
-        ('uses = "tpcc"', [RAW, DATA], "", ""),
-        ('uses = "stress-ng"', [RAW], "", ""),
-        (AEROSPIKE, [RAW], "", ON_VOLUME),
-        (NAMED, [], "", ""),
-    ],
-)
-def test_raw_disks_that_fit_are_planned_on_every_cloud(
-    provider: str, benchmark: str, disks: list[str], more: str, database: str
-) -> None:
-    planned(benchmark, *disks, more=more, provider=provider, database=database)
+def test_raw_disks_that_fit_are_planned_on_every_cloud(subtests: pytest.Subtests) -> None:
+    for provider in CLOUD:
+        for benchmark, disks, more, database in [
+            (FIO, [RAW], "", ""),
+            (FIO, [RAW, DATA], "", ""),
+            (FIO, [DATA], "", ""),
+            (FIO, [DATA], ', local_ssds = 1, local_ssd_use = "raw", local_ssd_gib = 50', ""),
+            (FIO, [], ", local_ssds = 1, local_ssd_gib = 50", ""),
+            (FIO, [RAW, DATA], ', local_ssds = 1, local_ssd_use = "raw"', ""),
+            ('uses = "tpcc"', [RAW, DATA], "", ""),
+            ('uses = "stress-ng"', [RAW], "", ""),
+            (AEROSPIKE, [RAW], "", ON_VOLUME),
+            (NAMED, [], "", ""),
+        ]:
+            with subtests.test(provider=provider, benchmark=benchmark):
+                planned(benchmark, *disks, more=more, provider=provider, database=database)
 
 
 @pytest.mark.parametrize(

@@ -125,14 +125,14 @@ DISTRIBUTIONS: dict[str, tuple[Callable[[np.random.Generator, tuple[int, int]], 
 }
 
 
-@pytest.mark.parametrize("name", DISTRIBUTIONS)
-@pytest.mark.parametrize("n", [6, 9, 20, 50])
-def test_simulated_coverage_is_what_is_printed(name: str, n: int) -> None:
-    draw, true_median = DISTRIBUTIONS[name]
-    repeats = 20_000
-    samples = np.sort(draw(np.random.default_rng([n, 2022]), (repeats, n)), axis=1)
-    found = median_interval(samples[0])
-    covered = (samples[:, found.rank - 1] <= true_median) & (true_median <= samples[:, n - found.rank])
-    assert found.low == samples[0, found.rank - 1]
-    assert covered.mean() >= 0.95 - 0.015
-    assert covered.mean() == pytest.approx(found.coverage, abs=4 * math.sqrt(0.05 * 0.95 / repeats))
+def test_simulated_coverage_is_what_is_printed(subtests: pytest.Subtests) -> None:
+    for name, (draw, true_median) in DISTRIBUTIONS.items():
+        for n in [6, 9, 20, 50]:
+            with subtests.test(name=name, n=n):
+                repeats = 20_000
+                samples = np.sort(draw(np.random.default_rng([n, 2022]), (repeats, n)), axis=1)
+                found = median_interval(samples[0])
+                covered = (samples[:, found.rank - 1] <= true_median) & (true_median <= samples[:, n - found.rank])
+                assert found.low == samples[0, found.rank - 1]
+                assert covered.mean() >= 0.95 - 0.015
+                assert covered.mean() == pytest.approx(found.coverage, abs=4 * math.sqrt(0.05 * 0.95 / repeats))

@@ -24,12 +24,16 @@ def test_three_of_three_by_hand() -> None:
     assert proportion_interval(0, 3) == pytest.approx((0, 1 - low))
 
 
-@pytest.mark.parametrize("probability", [0.02, 0.3, 0.5, 0.9])
-@pytest.mark.parametrize("tries", [1, 3, 9, 20])
-def test_it_covers_at_least_what_it_says(probability: float, tries: int) -> None:
-    inside = [low <= probability <= high for low, high in (proportion_interval(k, tries) for k in range(tries + 1))]
-    chances = scipy_stats.binom.pmf(range(tries + 1), tries, probability)
-    assert sum(chance for chance, covers in zip(chances, inside, strict=True) if covers) >= 0.95
+def test_it_covers_at_least_what_it_says(subtests: pytest.Subtests) -> None:
+    for probability in [0.02, 0.3, 0.5, 0.9]:
+        for tries in [1, 3, 9, 20]:
+            with subtests.test(probability=probability, tries=tries):
+                inside = [
+                    low <= probability <= high
+                    for low, high in (proportion_interval(k, tries) for k in range(tries + 1))
+                ]
+                chances = scipy_stats.binom.pmf(range(tries + 1), tries, probability)
+                assert sum(chance for chance, covers in zip(chances, inside, strict=True) if covers) >= 0.95
 
 
 @pytest.mark.parametrize(("times", "tries", "confidence"), [(0, 0, 0.95), (2, 1, 0.95), (-1, 3, 0.95), (1, 3, 1.0)])

@@ -20,11 +20,12 @@ def test_agrees_with_scipy(groups: int, freedom: float, alpha: float) -> None:
     assert float(critical_range(groups, freedom, alpha)) == pytest.approx(exact, rel=0.005)
 
 
-@pytest.mark.parametrize("freedom", [1.0, 1.1, 2.7, 5.0, 9.0, 33.0, 250.0, 5000.0])
-@pytest.mark.parametrize("alpha", [0.01, 0.05, 0.2])
-def test_of_two_means_it_is_students_t(freedom: float, alpha: float) -> None:
-    exact = np.sqrt(2) * scipy_stats.t.ppf(1 - alpha / 2, freedom)
-    assert float(critical_range(2, freedom, alpha)) == pytest.approx(exact, rel=0.005)
+def test_of_two_means_it_is_students_t(subtests: pytest.Subtests) -> None:
+    for freedom in [1.0, 1.1, 2.7, 5.0, 9.0, 33.0, 250.0, 5000.0]:
+        for alpha in [0.01, 0.05, 0.2]:
+            with subtests.test(freedom=freedom, alpha=alpha):
+                exact = np.sqrt(2) * scipy_stats.t.ppf(1 - alpha / 2, freedom)
+                assert float(critical_range(2, freedom, alpha)) == pytest.approx(exact, rel=0.005)
 
 
 def test_the_spread_is_known_at_infinite_freedom() -> None:

@@ -240,9 +240,8 @@ def changed(old: str, new: str) -> str:
     return HEAD + MATRIX.replace(old, new)
 
 
-@pytest.mark.parametrize(
-    ("text", "problem"),
-    [
+def test_what_is_wrong_with_a_matrix_is_said_at_its_line(subtests: pytest.Subtests) -> None:
+    for text, problem in [
         (
             changed("{cpus}-", ""),
             (
@@ -328,11 +327,10 @@ def changed(old: str, new: str) -> str:
         ),
         (f"{HEAD}matrix = 3", "s.toml:3: matrix: 3 is not allowed; expected: a list, each a table"),
         (f"{HEAD}defaults = 3", "s.toml:3: defaults: 3 is not allowed; expected: a table"),
-    ],
-)
-def test_what_is_wrong_with_a_matrix_is_said_at_its_line(text: str, problem: str) -> None:
-    found = problems(text)
-    assert any(line.startswith(problem) for line in found), found
+    ]:
+        with subtests.test(text=text):
+            found = problems(text)
+            assert any(line.startswith(problem) for line in found), found
 
 
 def test_one_slip_in_a_matrix_is_one_problem() -> None:
@@ -362,9 +360,8 @@ MACHINES = [
 ]
 
 
-@pytest.mark.parametrize(
-    ("selection", "names"),
-    [
+def test_a_selection_chooses_by_what_machines_are(subtests: pytest.Subtests) -> None:
+    for selection, names in [
         ("aws", "ab"),
         ("AWS and storage", "a"),
         ("aws or azure and general", "abc"),
@@ -377,15 +374,13 @@ MACHINES = [
         ("m6?", "a"),
         ("use:general", "c"),
         ("name:b or type:m6i.*", "ab"),
-    ],
-)
-def test_a_selection_chooses_by_what_machines_are(selection: str, names: str) -> None:
-    assert chosen(selection, MACHINES) == ["abcd".index(name) for name in names]
+    ]:
+        with subtests.test(selection=selection):
+            assert chosen(selection, MACHINES) == ["abcd".index(name) for name in names]
 
 
-@pytest.mark.parametrize(
-    ("selection", "problem"),
-    [
+def test_what_is_wrong_with_a_selection(subtests: pytest.Subtests) -> None:
+    for selection, problem in [
         ("", "it is empty; write words"),
         ("aws and", "a word is missing at the end; write words"),
         ("aws gcp", '"gcp" is not allowed there; write words'),
@@ -399,12 +394,11 @@ def test_a_selection_chooses_by_what_machines_are(selection: str, names: str) ->
         ("vcpu:8", '"vcpu" is not a key; did you mean `vcpus`?'),
         ("aws and gcp", "no configuration matches it"),
         ("(" * 5000 + "aws", "an opening parenthesis has no closing one"),
-    ],
-)
-def test_what_is_wrong_with_a_selection(selection: str, problem: str) -> None:
-    with pytest.raises(NotASelection) as caught:
-        chosen(selection, MACHINES)
-    assert str(caught.value).startswith(problem)
+    ]:
+        with subtests.test(selection=selection):
+            with pytest.raises(NotASelection) as caught:
+                chosen(selection, MACHINES)
+            assert str(caught.value).startswith(problem)
 
 
 def test_a_benchmark_runs_on_what_its_selection_chooses() -> None:

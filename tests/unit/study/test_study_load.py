@@ -278,9 +278,8 @@ def test_a_dsn_of_another_scheme_says_what_is_supported(dsn: str) -> None:
     assert "hunter2" not in line
 
 
-@pytest.mark.parametrize(
-    "dsn",
-    [
+def test_a_dsn_with_unknown_text_is_refused_and_never_shown(subtests: pytest.Subtests) -> None:
+    for dsn in [
         "postgresql://me@db/x#hunter2",
         "postgresql://me@db/x#",
         "postgresql://me@db/x/hunter2",
@@ -304,18 +303,16 @@ def test_a_dsn_of_another_scheme_says_what_is_supported(dsn: str) -> None:
         "postgresql://me@db/x?sslmode=require;hunter2",
         "postgresql://me@db/x%20hunter2",
         "postgresql://me%20hunter2@db/x",
-    ],
-)
-def test_a_dsn_with_unknown_text_is_refused_and_never_shown(dsn: str) -> None:
-    (line,) = problems(with_configuration(f'name = "a"\ndatabase.dsn = "{dsn}"'))
-    said = "has text|has a parameter|has only one|has `sslrootcert|is not|holds"
-    assert re.match(rf"s\.toml:5: configurations\[0\]\.database\.dsn: ({said})", line)
-    assert "hunter2" not in line
+    ]:
+        with subtests.test(dsn=dsn):
+            (line,) = problems(with_configuration(f'name = "a"\ndatabase.dsn = "{dsn}"'))
+            said = "has text|has a parameter|has only one|has `sslrootcert|is not|holds"
+            assert re.match(rf"s\.toml:5: configurations\[0\]\.database\.dsn: ({said})", line)
+            assert "hunter2" not in line
 
 
-@pytest.mark.parametrize(
-    ("text", "line", "hint"),
-    [
+def test_text_that_is_not_toml(subtests: pytest.Subtests) -> None:
+    for text, line, hint in [
         ('name = "s"\nreplicates = 3 s\n', 2, "a number must not be followed by a unit"),
         ("name = s\n", 1, "text needs quotes"),
         ('name = "s"\nname = "t"\n', 2, "a key may appear only once"),
@@ -325,12 +322,11 @@ def test_a_dsn_with_unknown_text_is_refused_and_never_shown(dsn: str) -> None:
         ("x = [1, 2", 1, "a closing bracket"),
         ("just words\n", 1, "write `key = value`"),
         ("x = {\n a = 1 }", 1, "must be on one line"),
-    ],
-)
-def test_text_that_is_not_toml(text: str, line: int, hint: str) -> None:
-    (problem,) = problems(text)
-    assert problem.startswith(f"s.toml:{line}: not TOML: ")
-    assert hint in problem
+    ]:
+        with subtests.test(text=text):
+            (problem,) = problems(text)
+            assert problem.startswith(f"s.toml:{line}: not TOML: ")
+            assert hint in problem
 
 
 @pytest.mark.parametrize("text", ["a = 0x" + "f" * 9000, "a = " + "9" * 5000])
@@ -376,9 +372,10 @@ def on_a_fake_machine(benchmark: str) -> bool:
     return not any("has no machine for a real server" in problem.text for problem in said)
 
 
-@pytest.mark.parametrize("name", sorted(BENCHMARKS))
-def test_a_fake_machine_refuses_whatever_drives_a_real_database(name: str) -> None:
-    assert on_a_fake_machine(f'uses = "{name}"') == (BENCHMARKS[name].subject is not Subject.DATABASE)
+def test_a_fake_machine_refuses_whatever_drives_a_real_database(subtests: pytest.Subtests) -> None:
+    for name in sorted(BENCHMARKS):
+        with subtests.test(name=name):
+            assert on_a_fake_machine(f'uses = "{name}"') == (BENCHMARKS[name].subject is not Subject.DATABASE)
 
 
 def test_a_fake_machine_refuses_the_fake_benchmark_only_when_it_drives_a_database() -> None:
@@ -406,9 +403,8 @@ AWS = 'name = "a"\nprovider = "aws"\n'
 AZURE = 'name = "a"\nprovider = "azure"\ncloud = { image = "i", ingress = "10.0.0.0/16" }\n'
 
 
-@pytest.mark.parametrize(
-    ("configuration", "problem"),
-    [
+def test_what_a_cloud_is_asked_for_is_asked_of_a_cloud_and_makes_sense(subtests: pytest.Subtests) -> None:
+    for configuration, problem in [
         ('name = "a"\ncloud = { image = "i", ingress = "10.0.0.0/16" }', "only providers aws, azure, gcp support this"),
         (
             'name = "a"\ndatabase_machine.volumes = [{ kind = "gp3", size = 1 }]',
@@ -518,11 +514,9 @@ AZURE = 'name = "a"\nprovider = "azure"\ncloud = { image = "i", ingress = "10.0.
             f'{AWS}database_machine = {{ local_ssds = 1, volumes = [{{ kind = "gp3", size = 1 }}] }}',
             "the data folder is either on `volumes` or on local SSDs",
         ),
-    ],
-)
-def test_what_a_cloud_is_asked_for_is_asked_of_a_cloud_and_makes_sense(configuration: str, problem: str) -> None:
-    with pytest.raises(StudyError, match=re.escape(problem)):
-        load_study(with_configuration(configuration), "", KNOWN)
+    ]:
+        with subtests.test(configuration=configuration), pytest.raises(StudyError, match=re.escape(problem)):
+            load_study(with_configuration(configuration), "", KNOWN)
 
 
 def test_by_which_way_a_machine_is_entered_is_no_part_of_a_trials_id() -> None:
@@ -701,9 +695,8 @@ _OVER_SSH = 'name = "a"\nprovider = "ssh"\ndatabase_machine.hosts = [{}]\n'
 _ED25519 = "ssh-ed25519 AAAAC3NzaC1lZDI1NTE5AAAAIEu0y0wEGQ8w6xQXcO2qk3eZkqv8m0y2l7bF3Qw0o0aQ"
 
 
-@pytest.mark.parametrize(
-    ("text", "said"),
-    [
+def test_text_that_would_leave_its_place_is_refused_with_its_line(subtests: pytest.Subtests) -> None:
+    for text, said in [
         (_OVER_SSH.format('"../x"'), '6: configurations[0].database_machine.hosts[0]: "../x" is not a host'),
         (_OVER_SSH.format('"db1", "[::1]:22"'), '6: configurations[0].database_machine.hosts[1]: "[::1]:22" is not'),
         (_OVER_SSH.format('"-oProxyCommand=x"'), "is not a host"),
@@ -723,11 +716,10 @@ _ED25519 = "ssh-ed25519 AAAAC3NzaC1lZDI1NTE5AAAAIEu0y0wEGQ8w6xQXcO2qk3eZkqv8m0y2
         ),
         ('name = "a"\nprovider = "other"\nother_zones = ["b", "c/d"]', "6: configurations[0].other_zones[1]: "),
         ('name = "a"\nprovider = "other"\ndatabase_machine.type = "a/../b"', "a part of it is `..`"),
-    ],
-)
-def test_text_that_would_leave_its_place_is_refused_with_its_line(text: str, said: str) -> None:
-    lines = problems(with_configuration(text))
-    assert any(said in line for line in lines), lines
+    ]:
+        with subtests.test(text=text):
+            lines = problems(with_configuration(text))
+            assert any(said in line for line in lines), lines
 
 
 @pytest.mark.parametrize("host", ["db1", "me@10.0.0.9:2222", "a@b@db_1.example.com", "::1", "fe80::1%eth0"])
