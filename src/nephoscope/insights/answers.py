@@ -5,7 +5,15 @@ from dataclasses import dataclass, replace
 from typing import NamedTuple
 
 from nephoscope.analysis.answers import MAX_WINNERS, Answer, Effort, Kind, Medians, Pulling, Ratio, answers, pulling_of
-from nephoscope.insights.names import enumerated, pace_words, quantity_noun, title_in_sentence
+from nephoscope.insights.names import (
+    UNKNOWN_PROVIDER,
+    enumerated,
+    pace_words,
+    provider_of,
+    quantity_noun,
+    says,
+    title_in_sentence,
+)
 from nephoscope.model import numbers as people
 from nephoscope.model.records import Direction, Metric
 from nephoscope.model.rows import Comparison, Estimate, TrialRow
@@ -73,8 +81,10 @@ class Writer:
     def topic(self) -> str:
         """'Point selects per second (point-select, this machine)': where an answer speaks for machines, it says so."""
         question = self.answer.question
-        where = ", ".join(filter(None, (question.benchmark.benchmark, question.scope)))
-        return f"{title_in_sentence(question.metric, per_cpu=question.view == 'per CPU')} ({where})"
+        title = title_in_sentence(question.metric, per_cpu=question.view == "per CPU")
+        benchmark = "" if says(title, question.benchmark.benchmark) else question.benchmark.benchmark
+        where = ", ".join(filter(None, (benchmark, question.scope)))
+        return f"{title} ({where})" if where else title
 
     @property
     def paragraph(self) -> str:
@@ -337,19 +347,34 @@ class Writer:
         )  # fmt: skip
 
     def _slow(self) -> Words:
-        """Few that are behind, by name: what somebody asks of a rack whose hosts should be equal."""
+        """Few that are behind, by name: of hosts that should be equal the answer, of others the end of it."""
         best, (extreme, worse) = self.answer.best, pace_words(self.metric)
         side = "above" if self.metric.direction is Direction.LOWER else "below"
         slow = [
             f"{self.names[row.configuration]}, {people.percent(abs(row.change_percent))} {side}" for row in best.behind
         ]
         are = f"are within {best.margin_percent:g} % of each other" if best.tied else f"may be the {extreme}"
+        if not self.answer.question.lookup.study.equal_hosts:
+            return self._led(f"{are}; clearly {worse}: {enumerated(slow)} the median of the others")
         rest = f"{'the' if best.tied else 'any of the'} other {len(best.best):,} {are}"
         verb = "is" if best.excluded == 1 else "are"
         about = f"{verb} clearly {worse}: {enumerated(slow)} the median of the others; {rest}"
         count = f"{best.excluded:,} of {self.answer.competing:,}"
         heading = f"{worse.capitalize()}: {self.called(self.answer.slow)}"
         return replace(self._candidates(), answer=heading, clause=f"{count} {about}", number=count, about=about)
+
+    def _led(self, about: str) -> Words:
+        """Too many lead to be named: how many do, and on which cloud where no other has one of them."""
+        best, rows = self.answer.best, self.answer.question.rows
+        clouds = {row.configuration: provider_of(self.answer.question.lookup, row.configuration) for row in rows}
+        leading = {clouds[name] for name in best.best} - {UNKNOWN_PROVIDER}
+        on = f" on {leading.pop()}" if len(leading) == 1 < len({*clouds.values()}) else ""
+        count = f"{len(best.best):,} of {self.answer.competing:,}"
+        heading = f"A tie: {len(best.best):,} configurations" if best.tied else f"Best: one of {len(best.best):,}"
+        return replace(
+            self._candidates(), answer=heading + on, clause=f"{count}{on and f', all{on},'} {about}", number=count,
+            about=about,
+        )  # fmt: skip
 
     def _winner(self) -> Words:
         """The only winner, against the configuration with the next level if their comparison is decided."""

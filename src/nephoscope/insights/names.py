@@ -1,16 +1,18 @@
 """What configurations and metrics are called in sentences and labels."""
 
+import re
 from collections.abc import Collection, Mapping, Sequence
 
 from nephoscope.analysis.lookup import Lookup
 from nephoscope.model.numbers import SECONDS, Number
 from nephoscope.model.records import Direction, Metric
 from nephoscope.model.rows import ConfigurationRow
-from nephoscope.model.words import counted
+from nephoscope.model.words import counted, provider_name
 
 MAX_NAMED = 6
 """A sentence never names more; it counts the others."""
 CPUS = "CPUs"
+UNKNOWN_PROVIDER = "not known"
 _LOWER_CASE = ("fio", "stress-ng", "sysbench")
 """Names that no sentence capitalises."""
 _MAX_NOUN_WORDS = 3
@@ -37,6 +39,14 @@ def type_name(configuration: str, machine_type: str) -> str:
     whole = machine_type.lower().replace("_", "-")
     spelled = (whole, whole.removeprefix("standard-"))
     return next((one for one in spelled if f"{configuration}-".startswith(f"{one}-")), machine_type)
+
+
+def provider_of(lookup: Lookup, configuration: str) -> str:
+    """The provider as people write it: the one whose price its machine has, else the one it was created by."""
+    priced = [row.provider for row in lookup.costs.get(configuration, ()) if row.provider]
+    known = lookup.described.get(configuration)
+    name = next(iter(priced), known.provider if known else None)
+    return UNKNOWN_PROVIDER if name is None else provider_name(name)
 
 
 def setups(lookup: Lookup, configurations: Sequence[str]) -> dict[str, list[str]]:
@@ -101,6 +111,11 @@ def metric_title(metric: Metric, *, per_cpu: bool = False) -> str:
     if title[1:2].islower() and metric.title and not title.startswith(_LOWER_CASE):
         title = title[:1].upper() + title[1:]
     return f"{title}, per CPU" if per_cpu else title
+
+
+def says(title: str, benchmark: str) -> bool:
+    """Whether a metric's title names its benchmark: 'Throughput' of throughput, 'stress-ng cpu' of stress-ng."""
+    return re.search(rf"(?<![\w-]){re.escape(benchmark)}(?![\w-])", title, re.IGNORECASE) is not None
 
 
 def title_in_sentence(metric: Metric, *, per_cpu: bool = False) -> str:

@@ -127,6 +127,13 @@ class Column:
     title: str
     numeric: bool = False
     hint: str = ""
+    is_aside: bool = False
+    """Left out on a telephone."""
+
+    @property
+    def kinds(self) -> str:
+        """Classes of its cells."""
+        return " ".join(filter(None, ("n" if self.numeric else "", "aside" if self.is_aside else "")))
 
 
 @dataclass(frozen=True)

@@ -27,11 +27,6 @@ def direction_text(direction: Direction) -> str:
     return "higher is better" if direction is Direction.HIGHER else "lower is better"
 
 
-def direction_arrow(direction: Direction) -> str:
-    """For axis titles: the arrow points to the better end of a horizontal axis."""
-    return "higher is better →" if direction is Direction.HIGHER else "← lower is better"
-
-
 def unit_text(scale: Scale, *, per_cpu: bool = False) -> str:
     """The unit in words, or 'no unit'; optionally per CPU."""
     unit = _UNITS_IN_WORDS.get(scale.unit, scale.unit)
@@ -57,7 +52,7 @@ def paid_for(cost: CostRow, extent: Extent) -> str:
 
 def axis_title(metric: Metric, scale: Scale, *, per_cpu: bool = False) -> str:
     """Unit and direction."""
-    return f"{unit_text(scale, per_cpu=per_cpu)}   ·   {direction_arrow(metric.direction)}"
+    return f"{unit_text(scale, per_cpu=per_cpu)}, {direction_text(metric.direction)}"
 
 
 def title_with_unit(metric: Metric, scale: Scale) -> str:

@@ -236,6 +236,19 @@ def drawn(folder: ResultsFolder, study: Study, trial: str) -> list[tuple[str, fl
     ]
 
 
+@pytest.mark.parametrize("iops", [0, 500])
+def test_no_volume_gives_more_than_it_is_sold_with(iops: int) -> None:
+    volume = f'volumes = [{{ kind = "gp3", size = 500, iops = {iops} }}]'
+    study = load(TEXT.replace('filesystem = "ext4"', f'filesystem = "ext4", {volume}'), "clouds.toml")
+    fio, most = BENCHMARKS["fio"], iops or 3_000
+    for configuration in study.configurations:
+        machine = SimulatedMachine.of(configuration)
+        found = list(measurements(fio, fio.parameters(), machine, 1))
+        rates = [one.value for one in found if one.metric.endswith("iops")]
+        assert rates
+        assert 0.5 * most < max(rates) <= most
+
+
 def test_an_emulated_machine_shows_the_quota_of_its_own_kind() -> None:
     """Without it, a check would reject every trial."""
     study = read_study(ROOT / "studies" / "linear-scaling.toml")

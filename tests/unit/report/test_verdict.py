@@ -8,6 +8,7 @@ from typing import Any
 import pytest
 from pydantic import ValidationError
 
+from nephoscope.analysis.answers import MAX_WINNERS
 from nephoscope.analysis.lookup import Lookup
 from nephoscope.insights.names import MAX_NAMED, enumerated, names_of
 from nephoscope.insights.registry import analyse
@@ -15,7 +16,7 @@ from nephoscope.model.analysed import AnalysedStudy, OnlyDifference, PartOfStudy
 from nephoscope.model.events import Event
 from nephoscope.model.price_rows import CostLineRow, CostRow, priced_quantity
 from nephoscope.model.publication import Publication
-from nephoscope.model.questions import BestRow, Headline, RankIntervals
+from nephoscope.model.questions import Behind, BestRow, Headline, RankIntervals
 from nephoscope.model.records import Metric, Omission, SourceRecord
 from nephoscope.model.rows import Comparison, ComparisonVerdict, Statistic, TrialRow
 from nephoscope.model.sentence import Sentence
@@ -61,7 +62,7 @@ def test_the_winner_of_many_is_told_against_the_next_with_its_costs() -> None:
         "Costs $2,863.08 a month for 3 × c5a.8xlarge, $73.24 a month per 1,000 operation/s (on-demand).",
         "Least cost for the work: azure-d8s, $57.31 a month per 1,000 operation/s.",
     )
-    assert [bar.name for bar in found.bars] == ["aws-c5a", "unsold", "gcp-n2", "gcp-n2-twin"]
+    assert [bar.name for bar in found.bars] == ["aws-c5a", "unsold", "gcp-n2", "azure-d8s"], "the best of each cloud"
     assert found.more == 2
     assert all(0 < bar.low <= bar.level <= bar.high <= 100 for bar in found.bars)
     assert found.evidence is not None
@@ -97,6 +98,46 @@ def test_a_card_names_no_winner_where_the_stored_answer_has_none() -> None:
     found = card(with_tables(study, {BestRow: many}), "Operations")
     assert (found.state, found.answer) == ("open", "No winner")
     assert found.about == "1 of 6 is clearly slower; any of the remaining 5 may be the fastest"
+
+
+def test_the_cloud_of_all_that_lead_is_said_where_they_are_too_many_to_name() -> None:
+    study = priced_example.priced(6, {**priced_example.MACHINES, **_more_of("aws-c5a", 4)})
+    lead = [row.configuration for row in study[CostRow] if row.basis == "on-demand" and row.provider == "aws"]
+    assert len(lead) > MAX_WINNERS
+    behind = [Behind("gcp-n2", -9.8)]
+    found = _led_by(study, lead, behind)
+    assert (found.answer, found.number) == (f"Best: one of {len(lead)} on AWS", f"{len(lead)} of 10")
+    assert found.about == "may be the fastest; clearly slower: gcp-n2, 9.8 % below the median of the others"
+    assert f"{len(lead)} of 10, all on AWS, may be the fastest" in found.sentence
+    found = _led_by(study, [*lead, "azure-d8s"], behind)
+    assert found.answer == f"Best: one of {len(lead) + 1}"
+
+
+def _more_of(name: str, count: int) -> priced_example.Machines:
+    return {f"{name}-{number}": priced_example.MACHINES[name] for number in range(count)}
+
+
+def _led_by(study: AnalysedStudy, lead: list[str], behind: list[Behind]) -> Card:
+    """Its card, were these the configurations that lead."""
+    changed = {"best": lead, "behind": behind, "excluded": 10 - len(lead), "tied": False}
+    rows = [row.model_copy(update=changed) for row in study[BestRow]]
+    return card(with_tables(study, {BestRow: rows}), "Operations")
+
+
+def test_bars_have_the_best_of_each_cloud() -> None:
+    """However far it is behind: a reader asks which cloud."""
+    study = priced_example.priced(6, {**priced_example.MACHINES, **_more_of("aws-c5a", 4)})
+    found = card(study, "Operations")
+    assert {bar.name.partition("-")[0] for bar in found.bars} >= {"aws", "gcp", "azure"}
+    levels = [bar.level for bar in found.bars]
+    assert levels == sorted(levels, reverse=True)
+
+
+def test_a_card_says_the_name_of_its_benchmark_once() -> None:
+    one = card(priced_example.priced(), "Operations")
+    assert one.of == "reads"
+    assert replace(one, question="Reads per second").of == ""
+    assert replace(one, question="Reads per second", benchmark="reads-2").of == "reads-2"
 
 
 def test_an_undecided_comparison_gives_a_winner_no_ratio() -> None:

@@ -10,7 +10,7 @@ from pydantic import TypeAdapter, ValidationError
 from typing_extensions import override
 
 from nephoscope.app.rehearsal import faults
-from nephoscope.app.rehearsal.machines import SimulatedMachine
+from nephoscope.app.rehearsal.machines import DELIVERED, SimulatedMachine
 from nephoscope.benchmarks.base import Benchmark, Needs, RawOutput, Site
 from nephoscope.benchmarks.database.adversity import AdversityParameters
 from nephoscope.benchmarks.registry import BENCHMARKS
@@ -219,7 +219,7 @@ def _network(machine: SimulatedMachine, metric: Metric) -> float | None:
         ends = _THROTTLED_ENDS if machine.has_network_credits else _SECOND_ENDS
         level = 9.6e9 * machine.speed * (1 + max(0, machine.vcpus - 16) / 20)
         if machine.bandwidth is not None:
-            level = machine.bandwidth.value * (0.57 if machine.has_network_credits else 0.97)
+            level = machine.bandwidth.value * (0.57 if machine.has_network_credits else DELIVERED)
         return level * ends[end] * (0.5 if machine.is_far else 1.0) if end in ends else None
     _, trip, quantity = name.rpartition("round_trip")
     if not trip:
@@ -270,7 +270,7 @@ def _storage(machine: SimulatedMachine, metric: Metric) -> float | None:
         return {"iops": rate, "bandwidth": rate * 32_768, "latency_mean": waited_s, "latency_p95": 2.2 * waited_s}.get(
             quantity
         )
-    rate = 16_000.0 if machine.has_fast_volumes else 8_000.0
-    rate *= (1.2 if head.startswith("rd") else 1.0) * (0.8 if "fsync" in head else 1.0)
+    rate = (16_000.0 if machine.has_fast_volumes else 8_000.0) * (1.2 if head.startswith("rd") else 1.0)
+    rate = min(rate, machine.volume_iops) * (0.8 if "fsync" in head else 1.0)
     known = {"iops": rate, "bandwidth": rate * 8_192, "latency_mean": 16 / rate, "latency_p99": 40 / rate}
     return known.get(quantity) if quantity else (rate if metric.headline else None)

@@ -4,7 +4,9 @@ import random
 import re
 from collections.abc import Mapping
 from dataclasses import dataclass
+from functools import cached_property
 
+from nephoscope.analysis.promised import sold_volume
 from nephoscope.model.records import Disk, Facts
 from nephoscope.model.units import GIB
 from nephoscope.prices.catalogue.advertised import Advertised, bandwidth
@@ -63,6 +65,8 @@ _SPEED: Mapping[str, float] = {
 }
 """Of one vCPU, by the start of a family's name: invented, where there is a report in the order that it found."""
 _OTHER_SPEED, _SPEED_SPREAD = 0.95, 0.02
+DELIVERED = 0.97
+"""Of a rate that is sold: so much that no replicate has more."""
 
 
 @dataclass(frozen=True)
@@ -102,6 +106,12 @@ class SimulatedMachine:
     def bandwidth(self) -> Advertised | None:
         """What the network of its type is sold as."""
         return bandwidth(self.asked.provider, self.asked.database_machine.type or "", self.vcpus)
+
+    @cached_property
+    def volume_iops(self) -> float:
+        """The most I/Os per second that its volume gives; infinite if nothing is known of it."""
+        sold = sold_volume(self.asked.model_dump(mode="json"))
+        return float("inf") if sold is None else DELIVERED * sold[1].value
 
     @property
     def has_network_credits(self) -> bool:

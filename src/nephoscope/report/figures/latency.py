@@ -99,7 +99,7 @@ def _figure(book: Book, row: BenchmarkRow, clock: str, groups: Groups) -> Figure
     measured = {one.configuration for group in groups.values() for _, _, found in group for one in found}
     times = Times(groups, {name: name for name in book.lookup.configurations if name in measured})
     scale, log = times.scale, times.log
-    drawn = times.panels(f"{scale.unit}, {log} axis   ·   ← lower is better")
+    drawn = times.panels(f"{scale.unit}, {log} axis, lower is better")
     return book.figure(
         f"Latency by operation in {row.benchmark}",
         f"{scale.unit}, lower is better",

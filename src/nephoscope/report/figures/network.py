@@ -101,7 +101,7 @@ def throughput_ranges(book: Book, row: BenchmarkRow, metric: Metric, found: Rang
         }
         for name, ends in found.items()
     }
-    axis = f"{scale.unit}   ·   higher is better →"
+    axis = f"{scale.unit}, higher is better"
     ends = [one[end] for one in rows.values() for end in ("low", "high")]
     drawn = []
     for panel, names in by_place(book.lookup, row, list(found)).items():
@@ -155,7 +155,7 @@ def latency_histogram(book: Book, row: BenchmarkRow, metric: Metric) -> Figure |
     ends = [scale.value(one.value) for one in series]
     ends += [scale.value(floors[name].round_trip_s) for name in names if name in floors]
     domain = (min(ends) / 1.15, max(ends) * 1.15)
-    axis = f"{scale.unit}, logarithmic axis   ·   ← lower is better"
+    axis = f"{scale.unit}, logarithmic axis, lower is better"
     every = grouped(series, lambda one: one.configuration)
     values = {name: [scale.value(one.value) for one in every[name]] for name in names[:MAX_PANELS]}
     binned = {
@@ -273,7 +273,7 @@ def _round_trips_figure(
     scale = people.scale_for("s", [found[""][name].compared.value for name in names])
     ends = [scale.value(found[end][name].compared.value) for end in _TRIP_ENDS for name in names]
     ends += [scale.value(floors[name].round_trip_s) for name in names if name in floors]
-    axis = f"{scale.unit}   ·   ← lower is better"
+    axis = f"{scale.unit}, lower is better"
     drawn = []
     for title, many in panels.items():
         rows = [_trip(name, found, scale) for name in many]

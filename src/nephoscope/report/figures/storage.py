@@ -132,7 +132,7 @@ def _jobs(book: Book, row: BenchmarkRow, rates: Sequence[Metric]) -> Figure | No
         rows = [{**statistic_row(one, scale), "job": _job(name)} for name in names for one in found[name]]
         if rows:
             jobs = [_job(name) for name in names]
-            axis = "IO/s, logarithmic axis   ·   higher is better →"
+            axis = "IO/s, logarithmic axis, higher is better"
             spec = row_charts.jobs(jobs, rows, domain, axis, book.lookup.configurations)
             drawn.append((kind, f"{kind}: I/O rate of the jobs {'; '.join(jobs)}", spec))
     return book.figure(

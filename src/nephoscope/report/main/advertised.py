@@ -7,13 +7,14 @@ import altair as alt
 
 from nephoscope.analysis.lookup import unique
 from nephoscope.insights.advertised import Delivery, deliveries
+from nephoscope.insights.names import provider_of
 from nephoscope.model import numbers as people
 from nephoscope.model.rows import BenchmarkRow
 from nephoscope.model.subjects import Subject
 from nephoscope.report.figures import theme
 from nephoscope.report.figures.spec import Rows, Spec, data, finished, rows_axis, tip
 from nephoscope.report.main import charts
-from nephoscope.report.main.palette import Palette, provider_of
+from nephoscope.report.main.palette import Palette
 from nephoscope.report.parts import Book, Cell, Column, Figure, Table, filled, level_cell
 
 
@@ -109,7 +110,11 @@ def _table(book: Book, many: Sequence[Delivery], called: dict[str, str]) -> Tabl
         (Column("Measured", numeric=True), measured),
         (Column("Share", numeric=True), lambda one: people.percent(100 * one.share.value)),
         (
-            Column("Throttled", hint="Trials whose rate fell for good, of those of which every second is known."),
+            Column(
+                "Throttled",
+                hint="Trials whose rate fell for good, of those of which every second is known.",
+                is_aside=True,
+            ),
             lambda one: f"{len(one.falls)} of {one.watched}" if one.watched else people.MISSING,
         ),
     )

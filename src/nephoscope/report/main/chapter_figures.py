@@ -4,14 +4,14 @@ from collections.abc import Sequence
 from typing import Any
 
 from nephoscope.analysis.lookup import headlines, scale_of, unique
-from nephoscope.insights.names import enumerated, metric_title
+from nephoscope.insights.names import UNKNOWN_PROVIDER, enumerated, metric_title, provider_of
 from nephoscope.model.questions import ContrastRow
 from nephoscope.model.rows import ComparisonVerdict, FamilyComparison, Statistic
 from nephoscope.model.words import counted
 from nephoscope.report.main import charts, ratios
 from nephoscope.report.main.boards import TOP_OF_CHAPTER, Board
 from nephoscope.report.main.money import bars, ranking_text
-from nephoscope.report.main.palette import UNKNOWN, Palette, provider_of
+from nephoscope.report.main.palette import Palette
 from nephoscope.report.parts import Book, Figure
 from nephoscope.report.wording import direction_text, lines_text, unit_text
 
@@ -87,7 +87,7 @@ def winners(book: Book, board: Board, palette: Palette) -> Figure | None:
     found = board.ranked(book.lookup)
     for one in found:
         by_cloud.setdefault(provider_of(book.lookup, one.configuration), []).append(one)
-    clouds = {name: many[:TOP_OF_CLOUD] for name, many in by_cloud.items() if name != UNKNOWN}
+    clouds = {name: many[:TOP_OF_CLOUD] for name, many in by_cloud.items() if name != UNKNOWN_PROVIDER}
     ranked = {provider_of(book.lookup, one.configuration) for one in found[:TOP_OF_CHAPTER]}
     if len(clouds) < 2 or len(found) <= FEW or ranked >= clouds.keys():
         return None

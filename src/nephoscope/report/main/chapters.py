@@ -8,7 +8,7 @@ from itertools import chain, pairwise
 from nephoscope.analysis.answers import Question, answered, questions_of
 from nephoscope.analysis.lookup import Lookup, MetricKey, unique
 from nephoscope.insights.answers import Writer
-from nephoscope.insights.names import metric_title, names_of, title_in_sentence
+from nephoscope.insights.names import metric_title, names_of, says, title_in_sentence
 from nephoscope.insights.standing import memory_place_of, memory_sentence, memory_source, place_of, placed, sentence
 from nephoscope.model.numbers import quantity, scale_for
 from nephoscope.model.price_rows import CostRow
@@ -384,7 +384,7 @@ def _title(board: Board, boards: Sequence[Board]) -> str:
     """With the benchmark, if there are several."""
     several = len({one.row.benchmark for one in boards}) > 1
     title = metric_title(board.metric)
-    return f"{board.row.benchmark}: {title}" if several else title
+    return f"{board.row.benchmark}: {title}" if several and not says(title, board.row.benchmark) else title
 
 
 def _named(row: BestRow, called: Mapping[str, str]) -> str:

@@ -6,7 +6,6 @@ from typing import Any
 
 import altair as alt
 
-from nephoscope.model.numbers import byte_size
 from nephoscope.report.figures import theme
 from nephoscope.report.figures.row_charts import FEW_TICKS
 from nephoscope.report.figures.spec import (
@@ -50,7 +49,8 @@ def lines(
     limits: Rows,
     *,
     log: bool = False,
-    caches: Rows | None = None,
+    doubled: Mapping[float, str] | None = None,
+    caches: Rows = (),
 ) -> Spec:
     """A line with signs for each configuration over load, threads, warehouses or the size of a working set.
 
@@ -61,16 +61,15 @@ def lines(
         palette: what colour means.
         limits: `limit` and `label` of lines across.
         log: for times, which differ by powers of ten.
-        caches: for a horizontal axis of bytes, which double from point to point: `bytes` and `cache` of each; None: the
+        doubled: value -> label, of an axis whose values double from point to point, as threads and bytes do; None: the
             axis is that of numbers.
+        caches: `bytes` and `cache` of each, for an axis of bytes.
     """
     y_scale = alt.Scale(type="log", nice=False) if log else alt.Scale(zero=True)
     x = alt.X("at:Q", title=titles[0], scale=alt.Scale(zero=True), axis=alt.Axis(grid=False, tickCount=FEW_TICKS))
-    if caches is not None:
-        sizes = sorted({row["at"] for row in rows})
-        shown = sizes[:: max(1, len(sizes) // (FEW_TICKS - 1))]
-        labels = json.dumps({f"{size:.0f}": byte_size(size) for size in shown})
-        axis = alt.Axis(grid=False, labelExpr=f"{labels}[datum.value]", values=shown)
+    if doubled is not None:
+        labels = json.dumps({f"{at:.0f}": text for at, text in doubled.items()})
+        axis = alt.Axis(grid=False, labelExpr=f"{labels}[datum.value]", values=list(doubled))
         x = alt.X("at:Q", title=titles[0], scale=alt.Scale(type="log", base=2, nice=False), axis=axis)
     y = alt.Y("value:Q", title=titles[1], scale=y_scale, axis=alt.Axis(tickCount=FEW_TICKS, **_ABOVE))
     base = alt.Chart(data("rows")).encode(
@@ -87,7 +86,7 @@ def lines(
             at.mark_rule(strokeDash=[3, 3], color="var(--muted)"),
             words.mark_text(**{**theme.NOTE, "dx": 3, "dy": 8}),
         ]
-    return finished(layers, LINES_HEIGHT, rows=rows, limits=limits, caches=caches or [])
+    return finished(layers, LINES_HEIGHT, rows=rows, limits=limits, caches=caches)
 
 
 def scatter(

@@ -1,6 +1,6 @@
 """What happens with more load, threads or warehouses, and how long operations take: a small figure for each."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 from nephoscope.analysis.lookup import Lookup, headlines
@@ -12,6 +12,8 @@ from nephoscope.model.words import capitalised, counted
 from nephoscope.report.figures import searches, warehouses
 from nephoscope.report.figures.latency import Group, Times, groups_of
 from nephoscope.report.figures.results import BYTES, Curve, curves_of
+from nephoscope.report.figures.row_charts import FEW_TICKS
+from nephoscope.report.figures.spec import Rows
 from nephoscope.report.main import charts
 from nephoscope.report.main.palette import Palette
 from nephoscope.report.parts import Book, Figure, KeyEntry, validity_key
@@ -157,6 +159,7 @@ def _over_sizes(book: Book, row: BenchmarkRow, palette: Palette, names: Sequence
     drawn = [one for one in (_counted(book, row, palette, names, curve) for curve in curves[:MAX_PANELS]) if one]
     if not drawn:
         return None
+    sizes = sorted({row["at"] for _, _, (rows, *_) in drawn for row in rows})
     caches = {
         (one.compared.value, f"L{metric.name.removeprefix(CACHE)[0]}")
         for metric in row.metrics
@@ -172,6 +175,7 @@ def _over_sizes(book: Book, row: BenchmarkRow, palette: Palette, names: Sequence
         drawn,
         palette,
         names,
+        {size: people.byte_size(size) for size in sizes[:: max(1, len(sizes) // (FEW_TICKS - 1))]},
         [{"bytes": size, "cache": name} for size, name in sorted(caches)],
     )
 
@@ -182,6 +186,7 @@ def _over_count(book: Book, row: BenchmarkRow, palette: Palette, names: Sequence
     if not drawn:
         return None
     with_values = {one["configuration"] for _, _, (rows, *_) in drawn for one in rows}
+    counts = {float(count) for curve in curves for count, _ in curve.metrics}
     return _figure(
         book,
         row,
@@ -190,9 +195,12 @@ def _over_count(book: Book, row: BenchmarkRow, palette: Palette, names: Sequence
         drawn,
         palette,
         [name for name in names if palette.called[name] in with_values],
+        {count: f"{count:.0f}" for count in sorted(counts)} if max(counts) >= DOUBLED_FROM * min(counts) else None,
     )
 
 
+DOUBLED_FROM = 8
+"""Counts are drawn as if each were twice the one before if the last is this many times the first."""
 Lines = tuple[list[dict[str, Any]], list[dict[str, Any]], tuple[str, str], bool]
 """Rows, limits, titles of both axes, and whether the vertical one is logarithmic."""
 
@@ -241,7 +249,8 @@ def _figure(
     drawn: Sequence[tuple[str, str, Lines]],
     palette: Palette,
     names: Sequence[str],
-    caches: list[dict[str, Any]] | None = None,
+    doubled: Mapping[float, str] | None = None,
+    caches: Rows = (),
 ) -> Figure:
     counts = [one["counts"] for _, _, (rows, *_) in drawn for one in rows]
     hollow = validity_key(counts, "the rule held", "it did not") if not all(counts) else []
@@ -257,7 +266,7 @@ def _figure(
             (
                 name,
                 spoken,
-                charts.lines(signs, rows, titles, palette, limits, log=log, caches=caches),
+                charts.lines(signs, rows, titles, palette, limits, log=log, doubled=doubled, caches=caches),
             )
             for name, spoken, (rows, limits, titles, log) in drawn
         ],

@@ -9,14 +9,11 @@ from typing import Literal
 import altair as alt
 
 from nephoscope.analysis.lookup import Lookup, unique
-from nephoscope.insights.names import names_of
+from nephoscope.insights.names import names_of, provider_of
 from nephoscope.model.rows import ConfigurationRow, Statistic
-from nephoscope.model.words import provider_name
 from nephoscope.report.figures import theme
 from nephoscope.report.figures.spec import by_colour
 from nephoscope.report.parts import KeyEntry
-
-UNKNOWN = "not known"
 
 
 @dataclass(frozen=True)
@@ -93,11 +90,3 @@ def palette_of(lookup: Lookup) -> Palette:
     if len(lookup.configurations) <= theme.MAX_COLOURS:
         return Palette("configuration", {name: name for name in lookup.configurations}, names_of(lookup))
     return Palette("nothing", dict.fromkeys(lookup.configurations, "all"), names_of(lookup))
-
-
-def provider_of(lookup: Lookup, configuration: str) -> str:
-    """The provider as people write it."""
-    priced = [row.provider for row in lookup.costs.get(configuration, ()) if row.provider]
-    known = lookup.described.get(configuration)
-    name = next(iter(priced), known.provider if known else None)
-    return UNKNOWN if name is None else provider_name(name)

@@ -6,9 +6,9 @@ from dataclasses import dataclass
 from itertools import zip_longest
 
 from nephoscope.analysis.answers import MACHINES_ALONE, Answer, Question, State, answered, hosts_of, questions_of
-from nephoscope.analysis.lookup import Lookup, unique
+from nephoscope.analysis.lookup import Lookup, grouped, unique
 from nephoscope.insights.answers import Writer
-from nephoscope.insights.names import enumerated, metric_title, names_of
+from nephoscope.insights.names import enumerated, metric_title, names_of, says
 from nephoscope.model import numbers as people
 from nephoscope.model.numbers import Scale
 from nephoscope.model.rows import Statistic, TrialRow
@@ -113,6 +113,11 @@ class Card:
     curve: Curve | None = None
     """Where the benchmark is one of several loads: the same configurations over all of them."""
 
+    @property
+    def of(self) -> str:
+        """The benchmark, beside a question that does not say it."""
+        return "" if says(self.question, self.benchmark) else self.benchmark
+
 
 @dataclass(frozen=True)
 class Verdict:
@@ -198,11 +203,7 @@ def _in_turn(questions: Sequence[Question]) -> list[Question]:
 def _card(book: Book, question: Question, answer: Answer, palette: Palette, series: Sequence[Series]) -> Card:
     benchmark, metric, writer = question.benchmark, question.metric, Writer(answer, names_of(book.lookup))
     words = writer.words
-    is_of_slow = bool(answer.slow) or book.lookup.study.equal_hosts
-    rows = question.rows[::-1] if is_of_slow else question.rows
-    named = answer.slow or answer.winners
-    first = [row for row in rows if row.configuration in named]
-    ordered = first[:MAX_BARS] + [row for row in rows if row.configuration not in named]
+    ordered = _drawn_first(book.lookup, question, answer, palette)
     drawn = bars(book.lookup, palette, ordered, writer.scale)
     trials = question.trials
     found = book.evidence.cite(trials, f"verdict on {metric.title} in {benchmark.benchmark}")
@@ -235,6 +236,23 @@ def _card(book: Book, question: Question, answer: Answer, palette: Palette, seri
         coverage=answer.coverage,
         curve=curve(question, writer.scale, [row.configuration for row in ordered[: len(drawn)]], palette, series),
     )
+
+
+def _drawn_first(lookup: Lookup, question: Question, answer: Answer, palette: Palette) -> list[Statistic]:
+    """The rows for bars, best first: of several clouds the best of each has one, so that a card compares clouds.
+
+    Of hosts that should be equal the slow ones come first.
+    """
+    if lookup.study.equal_hosts:
+        rows, named = question.rows[::-1], answer.slow or answer.winners
+        return sorted(rows, key=lambda row: row.configuration not in named)
+    rows = question.rows
+    of_clouds = grouped(rows, lambda row: palette.of[row.configuration]) if palette.by == "provider" else {}
+    best = [of_cloud[0].configuration for of_cloud in of_clouds.values()]
+    first = {name: place for place, name in enumerate(dict.fromkeys([*best, *answer.winners]))}
+    chosen = sorted(rows, key=lambda row: first.get(row.configuration, len(first)))
+    shown = {row.configuration for row in chosen[:MAX_BARS]}
+    return [row for row in rows if row.configuration in shown] + chosen[MAX_BARS:]
 
 
 def _not_compared(book: Book, questions: Sequence[Question], palette: Palette) -> Card:

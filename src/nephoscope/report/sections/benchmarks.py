@@ -36,7 +36,6 @@ from nephoscope.report.tables.rows import data_of_figure
 from nephoscope.report.tables.statistics import section_anchor
 from nephoscope.report.wording import (
     axis_title,
-    direction_arrow,
     direction_text,
     interval_text,
     statistic_row,
@@ -258,7 +257,7 @@ def _series(book: Book, row: BenchmarkRow, metric: Metric) -> Figure | None:
         shaded = [one for one in faults if one["configuration"] == name]
         drawn.append((name, alt, charts.series(valid, excluded, domain, colour, unit_text(scale), shaded)))
     thinned = f" Only one second in {every} is drawn." if every > 1 else ""
-    better = direction_arrow(metric.direction).strip("→← ")
+    better = direction_text(metric.direction)
     return book.figure(
         f"{metric_title(metric)}, second by second",
         f"{unit_text(scale)}, {better}",

@@ -11,7 +11,7 @@ from nephoscope.model.rows import BenchmarkRow
 from nephoscope.report.figures.dollars import cost_per_run, dollars, money_interval
 from nephoscope.report.figures.results import all_steps, every_step, of_databases
 from nephoscope.report.figures.storage import storage_shares
-from nephoscope.report.parts import Book, Cell, Column, Figure, Link, Row, Table, evidence_cell
+from nephoscope.report.parts import Book, Cell, Column, Figure, Row, Table, evidence_cell
 from nephoscope.report.tables.statistics import rank_cell
 from nephoscope.report.wording import ENOUGH, basis_text, paid_for
 
@@ -63,18 +63,27 @@ def per_unit(
         Column("Configuration"),
         Column("Rank", numeric=True, hint="By this cost, lowest first; a range if it is not certain; = marks a tie."),
         Column(f"$ a month per {sold.text}", numeric=True),
-        Column("Interval", numeric=True, hint="From the interval of the level; the cost itself is a constant."),
+        Column(
+            "Interval",
+            numeric=True,
+            hint="From the interval of the level; the cost itself is a constant.",
+            is_aside=brief,
+        ),
         *([Column("With transfer", numeric=True, hint="With a month of the measured data transfer.")] if moved else []),
-        Column("Pareto front", hint="On it: nothing is both cheaper and better. Open: behind, but not with certainty."),
+        Column(
+            "Pareto front",
+            hint="On it: nothing is both cheaper and better. Open: behind, but not with certainty.",
+            is_aside=brief,
+        ),
         *(() if brief else _MORE_COLUMNS),
-        Column("n", numeric=True, hint="Valid replicates."),
+        Column("n", numeric=True, hint="Valid replicates.", is_aside=brief),
     )
     title = f"{benchmark.benchmark}: {metric_title(metric)}, {basis_text(basis)} prices"
     rows = [
         _priced(book, row, called[row.configuration], sold, moved=moved, brief=brief)
         for row in sorted(found, key=lambda row: (row.usd_per_unit, row.configuration))
     ]
-    return Table(title, columns, (Row(group=Link(title, "")), *rows))
+    return Table(title, columns, tuple(rows))
 
 
 def _paid_for(book: Book, row: PricePerformance) -> str:

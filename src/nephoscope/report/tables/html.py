@@ -43,7 +43,7 @@ def _group(columns: Sequence[Column], row: Row) -> str:
 
 
 def _cell(cell: Cell, tag: str, column: Column) -> str:
-    kinds = " ".join(kind for kind in ("n" if column.numeric else "", cell.tone) if kind)
+    kinds = " ".join(filter(None, (column.kinds, cell.tone)))
     attributes = "".join(
         (
             ' scope="row"' if tag == "th" else "",

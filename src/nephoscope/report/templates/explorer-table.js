@@ -68,6 +68,9 @@ explorer.table = (model, find, change) => {
     return [name, model.sellerOf(of("provider")), severalPlaces ? one.region : null, type, of("cpu"), of("storage")].filter(Boolean).join(" \u00b7 ");
   };
 
+  // On a telephone, where it has no column of its own.
+  const size = ({ vcpus, gib }) => [vcpus && `${vcpus} vCPUs`, gib && `${significant(gib)} GiB`].filter(Boolean).join(", ");
+
   const valueCell = (row, scale, board) => {
     if (row.value === null) return [element("span", { class: "warn" }, "no price"), element("small", {}, row.missing ?? "")];
     const { value, low, high } = scale.numbers(row);
@@ -86,21 +89,21 @@ explorer.table = (model, find, change) => {
     const all = [
       { title: "Pin", kind: "pin", cells: (row) => [pin(row, state)] },
       { title: "Rank", sort: "rank", kind: "n", cells: (row) => (row.value === null ? [DASH] : [rankText(row), ties(row)]) },
-      { title: "Configuration", sort: "name", kind: "who", cells: (row) => [row.one.called, element("small", {}, about(row.one))] },
+      { title: "Configuration", sort: "name", kind: "who", cells: (row) => [row.one.called, element("small", {}, about(row.one)), element("small", { class: "folded" }, size(row.one))] },
       { title: heading(board, view, scale.quantity), sort: "rank", kind: "n", again: true, cells: (row) => valueCell(row, scale, board) },
-      { title: scale.said, cells: (row) => (row.value === null ? [] : [bar(scale.numbers(row), scale)]) },
+      { title: scale.said, kind: "aside", cells: (row) => (row.value === null ? [] : [bar(scale.numbers(row), scale)]) },
       view !== "plain" && { title: heading(board, "plain"), sort: "performance", kind: "n", cells: (row) => [written(row.performance, board, "plain")] },
       priced && { title: "$ a month", sort: "month", kind: "n", cells: monthCell },
       priced && board.higher && view !== "dollar" && dollarColumn(board, scale.rows),
-      some("vcpus") && { title: "vCPUs", sort: "vcpus", kind: "n", cells: (row) => [String(row.one.vcpus ?? DASH)] },
-      some("gib") && { title: "GiB", sort: "gib", kind: "n", cells: (row) => [row.one.gib === null ? DASH : significant(row.one.gib)] },
+      some("vcpus") && { title: "vCPUs", sort: "vcpus", kind: "n aside", cells: (row) => [String(row.one.vcpus ?? DASH)] },
+      some("gib") && { title: "GiB", sort: "gib", kind: "n aside", cells: (row) => [row.one.gib === null ? DASH : significant(row.one.gib)] },
     ];
     return all.filter(Boolean);
   };
   const dollarColumn = (board, rows) => {
     const quantity = quantityOf(rows.filter((row) => row.dollars !== null).map((row) => row.dollars * board.divisor), board);
     const cells = (row) => [row.dollars === null ? DASH : written(row.dollars, board, "dollar", quantity)];
-    return { title: heading(board, "dollar", quantity), sort: "dollars", kind: "n", cells };
+    return { title: heading(board, "dollar", quantity), sort: "dollars", kind: "n aside", cells };
   };
 
   const pin = ({ one: { name, called } }, { pins }) => {
