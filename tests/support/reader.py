@@ -35,7 +35,7 @@ class Card:
     @property
     def benchmark(self) -> str:
         """The benchmark that the question is about."""
-        return self.text("quiet")
+        return self.texts["a"][-1].removeprefix("all of ")
 
 
 @dataclass

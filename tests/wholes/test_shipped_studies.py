@@ -57,7 +57,7 @@ def test_both_pages_have_the_title_of_the_study(whole: Whole) -> None:
 def test_every_card_asks_answers_and_shows_a_number(whole: Whole) -> None:
     assert whole.main.cards
     for card in whole.main.cards:
-        assert all(card.text(part) for part in ("card-question", "quiet", "h3")), card
+        assert all((card.text("card-question"), card.benchmark, card.text("h3"))), card
         assert re.search(r"\d", card.text("card-number") + card.text("strong") + card.text("bar-value")), card
 
 
@@ -97,7 +97,7 @@ def test_the_bars_of_a_card_are_levels_of_the_table(whole: Whole) -> None:
 
 def is_per_cpu(card: Card) -> bool:
     """Whether the question of a study's headline is about one vCPU."""
-    return card.text("card-question").split(card.benchmark)[0].rstrip().endswith("per CPU")
+    return card.text("card-question").endswith("per CPU")
 
 
 def reads_as(text: str, value: float) -> bool:
