@@ -84,7 +84,7 @@ class AdversityParameters(Frozen):
     rest: Literal["fixed", "until healthy"] = Field(
         default="fixed",
         description="until healthy: the next baseline begins once all copies are complete and clients have their rate "
-        "again; `recovery_s` is the most",
+        "again; `recovery_s` is the most, but no fault is inflicted while a copy is incomplete",
     )
     rate_per_s: float | None = Field(
         default=None, gt=0, description="operations due per second; default: `load_percent`"

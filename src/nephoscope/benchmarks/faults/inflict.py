@@ -182,15 +182,19 @@ async def _inflicted(site: Site, schedule: Schedule, victim: Victim) -> Inflicte
 async def _rested(
     site: Site, schedule: Schedule, victim: Victim, fault: InflictedFault, clock: LoadClock, ends_s: float
 ) -> InflictedFault:
-    """The fault with when copies were complete, once the rest after it is over."""
+    """The fault with when copies were complete, once the rest after it is over.
+
+    Where they are not at its end, it is longer, as long as there is time for another fault.
+    """
     complete_unix_ms, complete_s = None, math.inf
+    latest_s = max(ends_s, schedule.end_s - schedule.baseline_s - schedule.lasting_s)
     while True:
         if complete_unix_ms is None and await victim.is_complete():
             complete_unix_ms, complete_s = await _unix_ms(site), clock.at_s
         healthy = clock.kept_since_s is not None and clock.kept_since_s >= complete_s
-        if clock.at_s >= ends_s or (healthy and schedule.until_healthy):
+        if clock.at_s >= (latest_s if complete_unix_ms is None else ends_s) or (healthy and schedule.until_healthy):
             break
-        await asyncio.sleep(min(LOOK_EVERY_S, max(0.0, ends_s - clock.at_s)))
+        await asyncio.sleep(min(LOOK_EVERY_S, max(0.0, ends_s - clock.at_s)) or LOOK_EVERY_S)
     rested_unix_ms = await _unix_ms(site)
     return fault.model_copy(update={"complete_unix_ms": complete_unix_ms, "rested_unix_ms": rested_unix_ms})
 

@@ -93,6 +93,8 @@ _STRATEGY_SINCE = 15
 START_TIMEOUT_S = 60.0
 RECOVERY_TIMEOUT_S = 3600.0
 """Limit for a server that recovers from a crash: it replays up to max_wal_size, and the disk may be slow."""
+REJOIN_TIMEOUT_S = 600.0
+"""Limit for one that Patroni rewinds or copies anew, and for standbys to follow: one that cannot is no hour's wait."""
 
 _SPARE_CONNECTIONS = 20
 _LOOK_EVERY_S = 0.2
@@ -246,7 +248,7 @@ class PostgresDatabase(
     @override
     async def put_back(self, cluster: Cluster) -> None:
         """All are equal, so the primary stays where it is."""
-        until = asyncio.get_running_loop().time() + RECOVERY_TIMEOUT_S
+        until = asyncio.get_running_loop().time() + REJOIN_TIMEOUT_S
         while not await self.is_complete(cluster):
             if asyncio.get_running_loop().time() > until:
                 raise DatabaseFailed(
@@ -487,7 +489,7 @@ class PostgresDatabase(
         one = _of_ours([machine], postgres_remote.PORT, group.password, "system")
         answer = partial(self._sql, cluster, one, "SHOW server_version")
         try:
-            await until_up(answer, machine, one.dsn, group.keepers[machine.name], lambda _: RECOVERY_TIMEOUT_S)
+            await until_up(answer, machine, one.dsn, group.keepers[machine.name], lambda _: REJOIN_TIMEOUT_S)
         except (ToolFailed, ToolTimedOut) as error:
             raise DatabaseFailed(
                 f"Patroni did not start PostgreSQL on {machine.name}: {error.message}",

@@ -174,6 +174,8 @@ async def again(group: Group, machine: MachineHandle) -> Group:
     """Starts everything on a machine on which it has ended, with what it had on its disk."""
     for ended in (group.keepers[machine.name], group.members[machine.name]):
         await ended.stop(signal=signal.SIGTERM, timeout_s=_STOP_TIMEOUT_S)
+    # Process numbers begin anew: that of a killed server is soon somebody's, whom the next one would take for it.
+    await execute(machine, "rm", "-f", f"{_root(machine)}/data/postmaster.pid")
     members = {**group.members, machine.name: await _member(group, machine)}
     return await with_keepers(replace(group, members=members), [machine])
 

@@ -330,6 +330,17 @@ def test_a_rest_lasts_until_copies_are_complete_and_clients_have_their_rate(plac
     assert second.begin_unix_ms >= (first.rested_unix_ms or 0) + 100, "a baseline later"
 
 
+def test_faults_go_on_once_copies_are_complete_that_were_not_at_the_end_of_the_rest(
+    place: Place, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("nephoscope.benchmarks.faults.inflict.GRACE_S", 0.0)
+    site = replace(place.site, database=Copied(place.database.folder, looks=4))
+    first, *others = inflict_here(site, pauses(20, rest_s=0.1))
+    assert others, "there was time for another fault"
+    assert first.complete_unix_ms is not None
+    assert first.complete_unix_ms > first.begin_unix_ms + 1000 * (0.1 + 0.1), "later than the rest"
+
+
 def test_no_fault_is_inflicted_while_a_copy_is_incomplete(place: Place) -> None:
     site = replace(place.site, database=Copied(place.database.folder, looks=1_000_000))
     (alone,) = inflict_here(site, pauses(3, rest_s=0.5))

@@ -1,0 +1,1 @@
+"""Systems whose primary is killed again and again, for bench.failover."""
