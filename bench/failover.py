@@ -18,20 +18,23 @@ from bench.load_generator import say
 CASES = (
     valkey.case(1_000), valkey.case(5_000), patroni.case(synchronous=False), patroni.case(synchronous=True),
 )  # fmt: skip
-ABOUT = f"""\
+ABOUT = """\
 The host of a primary, or a master, is killed and started again later; the next one is killed once all copies are
 complete and clients have their rate again. Reads and writes, half of each, are due in an open pace. Times are medians
 over the kills, in seconds; the longest outage of any client has the 95 % interval of its median. Each write adds a row
 or a key. In doubt are those that were sent and neither acknowledged nor refused. What is lost is counted by the load
 generator, which reads all that it wrote, and by the server, with `DBSIZE` of its masters or in SQL. A share is the most
-that the faults may have which lose a write, and is given only where none did.
-
+that the faults may have which lose a write, and is given only where none did."""
+OF = {
+    "valkey": f"""\
 - **Valkey**: {valkey.MASTERS} masters with a replica each, `failover = "cluster"`, {valkey.RATE_PER_S} operations a
   second on 12 connections; a master, drawn each time, is dead for {valkey.DEAD_S} s and the time of
   `cluster-node-timeout`. A client reads and writes keys of all masters, so it sees an outage only while none of them
-  serves it: what the keys of one master cost is the time until the usual rate is back.
+  serves it: what the keys of one master cost is the time until the usual rate is back.""",
+    "patroni": f"""\
 - **Patroni**: three emulated hosts with PostgreSQL, Patroni and etcd, {patroni.RATE_PER_S} operations a second on 8
-  connections; all on the primary's host are dead for {patroni.TTL_S + 15} s."""
+  connections; all on the primary's host are dead for {patroni.TTL_S + 15} s.""",
+}
 
 
 def main() -> int:
@@ -72,13 +75,16 @@ def measure(case: Case, kills: int, folder: Path, loads: int) -> int:
 
 def write(kept: Path) -> None:
     """The page, of all that is kept."""
-    found = [(case.title, loads) for case in CASES if (loads := loads_in(kept / case.name))]
+    found = [(case, loads) for case in CASES if (loads := loads_in(kept / case.name))]
     versions = dict.fromkeys(load.counted.version for _, loads in found for load in loads)
+    systems = dict.fromkeys(case.name.partition("-")[0] for case, _ in found)
     head = [
         *("# Failovers", "", f"`python -m bench.failover`, {', '.join(versions)}, on {machine()}.", "", ABOUT, ""),
+        *(OF[system] for system in systems),
+        "",
         *(f"| {' | '.join(COLUMNS)} |", "|---" + "|--:" * (len(COLUMNS) - 1) + "|"),
     ]
-    lines = [line(title, loads) for title, loads in found]
+    lines = [line(case.title, loads) for case, loads in found]
     (ROOT / "bench" / "FAILOVER.md").write_text("\n".join([*head, *lines]) + "\n", encoding="utf-8")
 
 

@@ -129,13 +129,23 @@ async def inflict(site: Site, schedule: Schedule, clock: LoadClock) -> None:
         victim = await victim_of(site, schedule, number)
         of = f"fault {number} of {schedule.count}"
         site.progress(f"{of}: {schedule.kind} on {victim.server.machine.name}, a {victim.role}")
-        fault = await _inflicted(site, schedule, victim)
+        before, begin_unix_ms = await KINDS[schedule.kind].look(victim), await _unix_ms(site)
+        try:
+            fault = await _inflicted(site, schedule, victim, before, begin_unix_ms)
+        except DatabaseFailed as error:  # it happened, and costs clients what it costs
+            now_unix_ms, problem = await _unix_ms(site), Sentence(error.message)
+            _note(site, [*found, _fault(schedule, victim, begin_unix_ms, now_unix_ms, now_unix_ms, problem=problem)])
+            raise
         fault = await _rested(site, schedule, victim, fault, clock, due_s + schedule.lasting_s + schedule.rest_s)
         found.append(fault)
-        (site.raw_dir / FAULTS).write_bytes(_RECORDS.dump_json(found) + b"\n")
+        _note(site, found)
         due_s = clock.at_s + max(schedule.baseline_s, GRACE_S + 1)  # a machine may still undo the last one by itself
         if fault.complete_unix_ms is None or due_s + schedule.lasting_s > schedule.end_s:
             return
+
+
+def _note(site: Site, found: Sequence[InflictedFault]) -> None:
+    (site.raw_dir / FAULTS).write_bytes(_RECORDS.dump_json(list(found)) + b"\n")
 
 
 def inflicted(raw: RawOutput) -> list[InflictedFault]:
@@ -150,9 +160,11 @@ def inflicted(raw: RawOutput) -> list[InflictedFault]:
         raise OutputUnreadable(f"{FAULTS} is damaged: {error.errors()[0]['msg']}") from error
 
 
-async def _inflicted(site: Site, schedule: Schedule, victim: Victim) -> InflictedFault:
+async def _inflicted(
+    site: Site, schedule: Schedule, victim: Victim, before: State, begin_unix_ms: float
+) -> InflictedFault:
     fault, now = KINDS[schedule.kind], asyncio.get_running_loop().time
-    before, begin_unix_ms, begin_s = await fault.look(victim), await _unix_ms(site), now()
+    begin_s = now()
     confirmed, problem = False, NO_SENTENCE
     try:
         await fault.apply(victim, schedule.lasting_s, before)
@@ -165,6 +177,20 @@ async def _inflicted(site: Site, schedule: Schedule, victim: Victim) -> Inflicte
     finally:
         lifted_unix_ms = await to_its_end(_undone(site, fault, victim, before))
     end_unix_ms, after = await _unix_ms(site), await fault.look(victim)
+    undone = fault.is_over(before, after)
+    return _fault(schedule, victim, begin_unix_ms, lifted_unix_ms, end_unix_ms, confirmed, undone, problem)
+
+
+def _fault(
+    schedule: Schedule,
+    victim: Victim,
+    begin_unix_ms: float,
+    lifted_unix_ms: float,
+    end_unix_ms: float,
+    confirmed: bool = False,
+    undone: bool = False,
+    problem: Sentence = NO_SENTENCE,
+) -> InflictedFault:
     return InflictedFault(
         kind=schedule.kind,
         victim=victim.server.machine.name,
@@ -174,7 +200,7 @@ async def _inflicted(site: Site, schedule: Schedule, victim: Victim) -> Inflicte
         lifted_unix_ms=lifted_unix_ms,
         end_unix_ms=end_unix_ms,
         confirmed=confirmed,
-        undone=fault.is_over(before, after),
+        undone=undone,
         problem=problem,
     )
 

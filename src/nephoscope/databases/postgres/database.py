@@ -465,8 +465,8 @@ class PostgresDatabase(
         group = await patroni.prepared(cluster, settings, _options(settings), log)
         self._groups[cluster.key] = group = await patroni.with_members(group)
         try:
-            await patroni.until_members_answer(group)
             first, *others = cluster.database
+            await patroni.until_members_answer(first)
             for machines in ([first], others):
                 self._groups[cluster.key] = group = await patroni.with_keepers(group, machines)
                 await self._until_up(cluster, group, first)

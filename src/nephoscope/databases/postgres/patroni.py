@@ -148,18 +148,17 @@ async def with_members(group: Group) -> Group:
     return replace(group, members=members)
 
 
-async def until_members_answer(group: Group) -> None:
-    """Waits for etcd.
+async def until_members_answer(machine: MachineHandle) -> None:
+    """Waits for etcd on a machine: Patroni ends for good when it is started and nobody answers it.
 
     Raises:
         DatabaseFailed: its members do not come together.
     """
-    first = group.cluster.database[0]
-    argv = ["python3", "-c", _WAIT, f"https://{in_url(first.address)}:{_CLIENT_PORT}", _root(first)]
-    completed = await first.remote.execute(Command(argv, timeout_s=2 * _MEMBERS_TIMEOUT_S, pinned=False))
+    argv = ["python3", "-c", _WAIT, f"https://{in_url(machine.address)}:{_CLIENT_PORT}", _root(machine)]
+    completed = await machine.remote.execute(Command(argv, timeout_s=2 * _MEMBERS_TIMEOUT_S, pinned=False))
     if completed.exit_code != 0:
         raise DatabaseFailed(
-            f"etcd did not start on {len(group.members)} machines: {completed.stderr.decode(errors='replace')[-400:]}",
+            f"etcd does not answer on {machine.name}: {completed.stderr.decode(errors='replace')[-400:]}",
             hint="check its logs, which are next to Patroni's; do the machines reach each other?",
         )
 
@@ -176,8 +175,9 @@ async def again(group: Group, machine: MachineHandle) -> Group:
         await ended.stop(signal=signal.SIGTERM, timeout_s=_STOP_TIMEOUT_S)
     # Process numbers begin anew: that of a killed server is soon somebody's, whom the next one would take for it.
     await execute(machine, "rm", "-f", f"{_root(machine)}/data/postmaster.pid")
-    members = {**group.members, machine.name: await _member(group, machine)}
-    return await with_keepers(replace(group, members=members), [machine])
+    back = replace(group, members={**group.members, machine.name: await _member(group, machine)})
+    await until_members_answer(machine)
+    return await with_keepers(back, [machine])
 
 
 async def stop(group: Group) -> bool:

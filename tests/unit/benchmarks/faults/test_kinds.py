@@ -19,7 +19,7 @@ from nephoscope.benchmarks.faults.registry import KINDS
 from nephoscope.benchmarks.load import output as load_output
 from nephoscope.databases.base import Server
 from nephoscope.databases.fake import FakeDatabase
-from nephoscope.model.errors import InputError
+from nephoscope.model.errors import DatabaseFailed, InputError
 from nephoscope.model.records import FaultKind, InflictedFault, ServerRole, VictimRule
 from nephoscope.providers.base import Cluster
 from tests.support.faulted_load import faulted
@@ -328,6 +328,19 @@ def test_a_rest_lasts_until_copies_are_complete_and_clients_have_their_rate(plac
         assert one.rested_unix_ms is not None
         assert one.end_unix_ms < one.complete_unix_ms <= one.rested_unix_ms < one.begin_unix_ms + 1000 * PATIENCE_S
     assert second.begin_unix_ms >= (first.rested_unix_ms or 0) + 100, "a baseline later"
+
+
+def test_a_fault_after_which_a_server_did_not_come_back_is_noted(place: Place, monkeypatch: pytest.MonkeyPatch) -> None:
+    async def gone(cluster: Cluster, server: Server) -> None:
+        assert server in place.database.servers(cluster)
+        raise DatabaseFailed("the server does not start")
+
+    monkeypatch.setattr(place.database, "start_again", gone)
+    with pytest.raises(DatabaseFailed, match="does not start"):
+        inflict_here(place.site, replace(pauses(1), kind="kill"))
+    (fault,) = inflicted(raw_of(place.site))
+    assert (fault.kind, fault.undone) == ("kill", False)
+    assert str(fault.problem) == "the server does not start"
 
 
 def test_faults_go_on_once_copies_are_complete_that_were_not_at_the_end_of_the_rest(
