@@ -34,7 +34,6 @@ def test_a_standby_takes_over_and_the_ledger_counts_what_sql_counts(tmp_path: Pa
     assert found.ledger.acknowledged > 0
     assert found.ledger.unsent == 0
     assert found.lost_by_count == found.ledger.lost
-    assert found.ledger.in_doubt <= 8, "one for each connection that the kill closed"
     if synchronous:
         assert found.ledger.lost == 0
 
