@@ -39,7 +39,7 @@ OVERFLOWING = """() => {
   for (const one of document.querySelectorAll("main details")) one.open = false;
   return found.map(one => one.ariaLabel).filter(name => !name.startsWith("Table: What an operation costs"));
 }"""
-"""Tables that a reader would have to scroll sideways, also those to unfold; a column for each cost needs it."""
+"""Tables that a reader of a telephone would have to scroll sideways, also folded ones; ten columns of costs need it."""
 DRAWN = "() => [...document.querySelectorAll('main .drawing')].every(d => d.matches('.vega-embed'))"
 READY = """new MutationObserver(() => {
   if (document.documentElement?.dataset.explorer) window.readyAfterMs ??= performance.now();
@@ -115,7 +115,7 @@ def test_the_main_page_stays_within_its_budget(opened: Opened, write: Write, exa
         assert page.evaluate("document.querySelector('.card').getBoundingClientRect().bottom") <= first_screen
         assert page.evaluate(HANGING) == []
         assert page.evaluate(TOO_SMALL) == []
-        assert page.evaluate(OVERFLOWING) == []
+        assert width > WIDTHS[0] or page.evaluate(OVERFLOWING) == []
         assert page.evaluate(NUMBERED) == sorted(page.evaluate(NUMBERED))
     assert page.evaluate("document.querySelector('main').getBoundingClientRect().bottom") <= (
         example.max_screens * SCREEN_PX
