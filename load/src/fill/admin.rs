@@ -45,7 +45,15 @@ impl<C: AdminSession> Admin<C> {
     /// # Errors
     /// As [`AdminSession::open`].
     pub fn open(&self) -> Result<C, TargetError> {
-        let connection = C::open(&self.dsn, None)?;
+        self.open_at(&self.dsn)
+    }
+
+    /// The same at a part of the DSN.
+    ///
+    /// # Errors
+    /// As [`AdminSession::open`].
+    pub fn open_at(&self, dsn: &C::Dsn) -> Result<C, TargetError> {
+        let connection = C::open(dsn, None)?;
         self.cancellers.lock().unwrap_or_else(PoisonError::into_inner).extend(connection.canceller());
         Ok(connection)
     }

@@ -8,6 +8,7 @@ use crate::fill::admin::Admin;
 use crate::fill::kv;
 use crate::fill::loader::Loader;
 use crate::fill::rows::Numbers;
+use crate::output::ConditionResult;
 use crate::spec::{Action, CheckSpec, LoadPart, Spec, TargetSpec};
 use crate::target::postgres::{Connection, Dsn, Prepared, Unnamed};
 use crate::target::{AdminSession, SqlSession};
@@ -111,11 +112,33 @@ where
         moment: Moment,
     ) -> Result<(), Failure> {
         tell::progress("checking conditions");
-        let ended = check::conditions(connection, &workload.conditions(), moment, |found| {
+        let unknown = |error| Failure::target("cannot ask for the cluster of the server", &error);
+        let copies = connection.copies(self.admin.dsn()).map_err(unknown)?;
+        let on_first = check::conditions(connection, &workload.conditions(), moment, |found| {
             self.session.known().conditions.push(found)
         });
+        let on_copies = copies.iter().map(|copy| self.check_copy(workload, copy, moment));
+        let ended = on_copies.fold(on_first, |ended, next| worst([ended, next]));
         let broken = check::judge_conditions(&self.session.known().conditions);
         worst([broken.map_or(Ok(()), Err), ended])
+    }
+
+    /// What a further server breaks takes the place of what holds on the first. One that cannot be asked is a failure:
+    /// nobody knows what its copy of the data is.
+    fn check_copy(&self, workload: &dyn Workload<C>, copy: &C::Dsn, moment: Moment) -> Result<(), Failure> {
+        let failed = |error| Failure::target(&format!("cannot check the copy of the data at {copy}"), &error);
+        tell::progress("checking conditions at the next host");
+        let mut connection = self.admin.open_at(copy).map_err(failed)?;
+        connection.copies(copy).map_err(failed)?;
+        check::conditions(&mut connection, &workload.conditions(), moment, |found| {
+            let mut known = self.session.known();
+            if let Some(first) =
+                known.conditions.iter_mut().find(|it| !found.holds && it.holds && it.number == found.number)
+            {
+                let example = found.example.unwrap_or_default();
+                *first = ConditionResult { example: Some(format!("{example} at {copy}")), ..found };
+            }
+        })
     }
 
     /// Gives the database what the workload needs beside its tables.

@@ -139,6 +139,15 @@ pub trait AdminSession: Send + Sized {
     /// [`TargetError`] when the server cannot be reached, refuses the login, or is not what the DSN asks for.
     fn open(dsn: &Self::Dsn, timeout: Option<Duration>) -> Result<Self, TargetError>;
 
+    /// The other servers of the DSN if each has all data and answers from what it has, as in Galera. This session
+    /// waits from now on, before it reads, for what was committed at the others.
+    ///
+    /// # Errors
+    /// [`TargetError`] of the connection, or a refusal.
+    fn copies(&mut self, _dsn: &Self::Dsn) -> Result<Vec<Self::Dsn>, TargetError> {
+        Ok(Vec::new())
+    }
+
     /// Runs a statement; its rows.
     ///
     /// # Errors

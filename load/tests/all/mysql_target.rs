@@ -13,9 +13,10 @@ use nephoscope_load::workload::{Draws, EFFECTS};
 use serde_json::{Value as Json, json};
 use std::io::{Read, Write};
 use std::net::TcpListener;
+use std::process::{Command, Stdio};
 use std::thread;
 use std::time::Duration;
-use support::mariadb::{MariaDb, mariadb, own_mariadb, parse};
+use support::mariadb::{MariaDb, PASSWORD, mariadb, own_mariadb, own_mariadb_with, parse};
 use support::program::{Ended, exec, spec, start};
 
 fn on_mysql(action: &str, dsn: &str, workload: Json) -> Json {
@@ -426,4 +427,104 @@ fn a_hostile_server_gets_no_file_and_no_patience() {
         drop(connection);
         assert_eq!(server.join().unwrap(), b"", "nothing was sent after {}", answer.escape_ascii());
     }
+}
+
+/// Two servers that say that they are of Galera, without its library: what one has, the other has not.
+#[test]
+fn conditions_are_checked_at_each_server_of_galera() {
+    const OF_GALERA: [&str; 3] = ["--wsrep-on=ON", "--wsrep-provider=none", "--binlog-format=ROW"];
+    let (Some(first), Some(second)) = (own_mariadb_with(&OF_GALERA), own_mariadb_with(&OF_GALERA)) else { return };
+    let alone = first.dsn();
+    let both = alone.replace(&format!(":{}/", first.port), &format!(":{},127.0.0.1:{}/", first.port, second.port));
+    let spec =
+        |action: &str, dsn: &str| on_mysql(action, dsn, json!({"kind": "tpcb", "scale": 1, "profile": "chatty"}));
+    for dsn in [&alone, &second.dsn()] {
+        exec(&spec("load", dsn)).expect(0);
+    }
+    exec(&spec("check", &both)).expect(0);
+    second.connect().query("UPDATE bench.pgbench_branches SET bbalance = bbalance + 1").unwrap();
+    exec(&spec("check", &alone)).expect(0);
+    let ended = exec(&spec("check", &both)).expect(5);
+    let broken = ended.finished()["conditions"].as_array().unwrap().iter().filter(|it| it["holds"] == false);
+    let examples: Vec<String> = broken.map(|it| it["example"].to_string()).collect();
+    assert!(!examples.is_empty() && examples.iter().all(|it| it.contains(&second.port.to_string())), "{examples:?}");
+    drop(second);
+    let said = exec(&spec("check", &both)).expect(6).stderr;
+    assert!(said.contains("cannot check the copy of the data at"), "{said}");
+}
+
+/// A replica that follows has no copy that must hold: it may be late.
+#[test]
+fn conditions_are_checked_at_one_host_outside_of_galera() {
+    let (Some(first), Some(second)) = (mariadb(), own_mariadb()) else { return };
+    let database = first.database();
+    let both = database.replace(&format!(":{}/", first.port), &format!(":{},127.0.0.1:{}/", first.port, second.port));
+    let spec = |action: &str| on_mysql(action, &both, json!({"kind": "tpcb", "scale": 1, "profile": "chatty"}));
+    exec(&spec("load")).expect(0);
+    exec(&spec("check")).expect(0);
+}
+
+/// A server that knows no digest of the password yet gets it encrypted by its own key, which openssl makes and uses.
+#[test]
+fn a_password_without_tls_is_encrypted_for_the_holder_of_the_key() {
+    const SCRAMBLE: &[u8; 20] = b"abcdefghijklmnopqrst";
+    let folder = support::fresh_directory();
+    let file = |name: &str| folder.join(name).display().to_string();
+    openssl(&["genpkey", "-algorithm", "RSA", "-pkeyopt", "rsa_keygen_bits:2048", "-out", &file("key")], b"");
+    openssl(&["pkey", "-in", &file("key"), "-pubout", "-out", &file("public")], b"");
+    let pem = std::fs::read(file("public")).unwrap();
+    let named = format!("server-public-key-path={}", file("public"));
+    for (parameters, asks) in [("get-server-public-key=true", true), (&named, false)] {
+        let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+        let port = listener.local_addr().unwrap().port();
+        let pem = pem.clone();
+        let server = thread::spawn(move || {
+            let (mut client, _) = listener.accept().unwrap();
+            let mut space = [0; 4_096];
+            let mut hear = |client: &mut std::net::TcpStream| {
+                let length = client.read(&mut space).unwrap();
+                space[4..length].to_vec()
+            };
+            client.write_all(GREETING).unwrap();
+            hear(&mut client);
+            let switch = [b"\xfecaching_sha2_password\0", &SCRAMBLE[..], b"\0"].concat();
+            client.write_all(&[&[switch.len() as u8, 0, 0, 2], &switch[..]].concat()).unwrap();
+            hear(&mut client);
+            client.write_all(b"\x02\0\0\x04\x01\x04").unwrap();
+            let mut sequence = 6;
+            if asks {
+                assert_eq!(hear(&mut client), [2]);
+                let length = (pem.len() as u16 + 1).to_le_bytes();
+                client.write_all(&[&[length[0], length[1], 0, sequence, 1], &pem[..]].concat()).unwrap();
+                sequence += 2;
+            }
+            let encrypted = hear(&mut client);
+            client.write_all(&[7, 0, 0, sequence, 0, 0, 0, 2, 0, 0, 0]).unwrap();
+            hear(&mut client);
+            client.write_all(OK).unwrap();
+            encrypted
+        });
+        let dsn = parse(&format!("mysql://u@127.0.0.1:{port}/d?ssl-mode=DISABLED&{parameters}"));
+        Connection::open(&dsn, Some(Duration::from_secs(60))).unwrap();
+        let encrypted = server.join().unwrap();
+        let decrypt = ["pkeyutl", "-decrypt", "-inkey", &file("key"), "-pkeyopt", "rsa_padding_mode:oaep"];
+        let hidden = openssl(&decrypt, &encrypted);
+        let password: Vec<u8> = hidden.iter().zip(SCRAMBLE.iter().cycle()).map(|(a, b)| a ^ b).collect();
+        assert_eq!(password, format!("{PASSWORD}\0").as_bytes());
+    }
+    std::fs::remove_dir_all(folder).unwrap();
+}
+
+fn openssl(words: &[&str], input: &[u8]) -> Vec<u8> {
+    let mut child = Command::new("openssl")
+        .args(words)
+        .stdin(Stdio::piped())
+        .stdout(Stdio::piped())
+        .stderr(Stdio::null())
+        .spawn()
+        .expect("openssl, which `make tools` installs");
+    child.stdin.take().unwrap().write_all(input).unwrap();
+    let ended = child.wait_with_output().unwrap();
+    assert!(ended.status.success(), "openssl {words:?}");
+    ended.stdout
 }

@@ -32,8 +32,13 @@ fn program() -> Option<PathBuf> {
 
 /// A server for one test alone, or says why the test is skipped; where `CI` is set, nothing is skipped.
 pub fn own_mariadb() -> Option<MariaDb> {
+    own_mariadb_with(&[])
+}
+
+/// The same with further options.
+pub fn own_mariadb_with(options: &[&str]) -> Option<MariaDb> {
     if let Some(program) = program() {
-        return Some(start(&program));
+        return Some(start(&program, options));
     }
     let why = "no mariadbd here; set NEPHOSCOPE_MARIADBD to one";
     assert!(std::env::var_os("CI").is_none(), "{why}");
@@ -53,7 +58,7 @@ pub fn mariadb() -> Option<Arc<MariaDb>> {
     Some(server)
 }
 
-fn start(program: &Path) -> MariaDb {
+fn start(program: &Path, options: &[&str]) -> MariaDb {
     let (directory, port) = (fresh_directory(), free_port());
     copy(&template(), &directory.join("data"));
     fs::write(directory.join("users.sql"), USERS).expect("the script");
@@ -70,6 +75,7 @@ fn start(program: &Path) -> MariaDb {
         .args([format!("--ssl-cert={}", file("server.crt")), format!("--ssl-key={}", file("server.key"))])
         .args([format!("--ssl-ca={}", file("root.crt"))])
         .args(rustix::process::geteuid().is_root().then_some("--user=root"))
+        .args(options)
         .stdin(Stdio::null())
         .stdout(Stdio::null())
         .stderr(log)

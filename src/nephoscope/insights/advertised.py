@@ -184,7 +184,7 @@ def sentence(lookup: Lookup, row: BenchmarkRow, group: Sequence[Delivery]) -> Dr
         template = how_many(len(met), len(below), undecided).format(
             of="of {all:counted:configuration} of {provider}",
             reached=f"reached{between}",
-            what=f"what is {'advertised' if row.subject is Subject.NETWORK else 'sold'}{job}",
+            what=f"what is advertised{job}",
         )
         parts = []
         if met:

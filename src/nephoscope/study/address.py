@@ -105,7 +105,8 @@ _MYSQL_PARAMETERS: Mapping[str, re.Pattern[str]] = {
     "socket": re.compile(r"/[^\x00-\x1f\x7f]{0,100}"),
     "connect-timeout": re.compile(r"[1-9][0-9]{0,5}"),
     "ssl-mode": re.compile("DISABLED|PREFERRED|REQUIRED|VERIFY_CA|VERIFY_IDENTITY"),
-    **dict.fromkeys(("ssl-ca", "ssl-cert", "ssl-key"), _FILE),
+    **dict.fromkeys(("ssl-ca", "ssl-cert", "ssl-key", "server-public-key-path"), _FILE),
+    "get-server-public-key": re.compile("true|false"),
 }
 """The same for MySQL's protocol, by the names of its clients."""
 _PARAMETERS: Mapping[str, re.Pattern[str]] = {

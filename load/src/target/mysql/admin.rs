@@ -6,6 +6,12 @@ use super::load::LoadData;
 use crate::target::{AdminSession, Cancel, TargetError, TextRows};
 use std::time::Duration;
 
+/// 1 on a server of Galera. MySQL's do not know the variable.
+const IN_GALERA: &str = "SELECT @@GLOBAL.wsrep_on";
+/// Has it wait, before it reads, for what others have committed.
+const SEES_ALL: &str = "SET SESSION wsrep_sync_wait = 1";
+const UNKNOWN_VARIABLE: &str = "1193";
+
 /// Cancels what a session is doing, from outside.
 #[derive(Debug, Clone)]
 pub struct Canceller {
@@ -29,6 +35,19 @@ impl AdminSession for Connection {
 
     fn open(dsn: &Dsn, timeout: Option<Duration>) -> Result<Self, TargetError> {
         Self::open_first(dsn, timeout, true)
+    }
+
+    fn copies(&mut self, dsn: &Dsn) -> Result<Vec<Dsn>, TargetError> {
+        let in_galera = match self.query(IN_GALERA) {
+            Err(TargetError::Database { sqlstate, .. }) if sqlstate == UNKNOWN_VARIABLE => false,
+            asked => asked? == [[Some("1".to_owned())]],
+        };
+        if !in_galera {
+            return Ok(Vec::new());
+        }
+        self.query(SEES_ALL)?;
+        let others = dsn.each_host().into_iter().filter(|it| it.addresses() != [self.address().clone()]);
+        Ok(others.collect())
     }
 
     fn query(&mut self, sql: &str) -> Result<TextRows, TargetError> {

@@ -12,7 +12,10 @@ use std::time::Duration;
 const SCHEMES: [&str; 2] = ["mysql://", "mariadb://"];
 const DEFAULT_PORT: u16 = 3306;
 const DEFAULT_CONNECT_TIMEOUT: Duration = Duration::from_secs(10);
-const PARAMETERS: &str = "socket, connect-timeout, ssl-mode, ssl-ca, ssl-cert, ssl-key";
+const PARAMETERS: &str = "socket, connect-timeout, ssl-mode, ssl-ca, ssl-cert, ssl-key, \
+                          server-public-key-path, get-server-public-key";
+
+const YES_OR_NO: [(&str, bool); 2] = [("true", true), ("false", false)];
 
 /// `--ssl-mode` of MySQL's own clients.
 const SSL_MODES: [(&str, SslMode); 5] = [
@@ -32,6 +35,10 @@ pub struct Dsn {
     pub(super) database: String,
     connect_timeout: Duration,
     pub(super) tls: TlsClient,
+    /// PEM file of the server's public key, which may encrypt the password where there is no TLS.
+    pub(super) server_key: Option<PathBuf>,
+    /// Without a file the key that the server gives is believed.
+    pub(super) asks_server_key: bool,
     redacted: String,
 }
 
@@ -77,8 +84,10 @@ impl Dsn {
             None => hosts.split(',').map(address).collect::<Result<_, _>>()?,
         };
         let connect_timeout = parameters.connect_timeout.unwrap_or(DEFAULT_CONNECT_TIMEOUT);
+        let (server_key, asks_server_key) = (parameters.server_key.clone(), parameters.asks_server_key);
         let tls = TlsClient::new(parameters.tls()?);
-        Ok(Self { addresses, user, password, database, connect_timeout, tls, redacted: redact(url) })
+        let redacted = redact(url);
+        Ok(Self { addresses, user, password, database, connect_timeout, tls, server_key, asks_server_key, redacted })
     }
 
     /// What to connect to, in the order in which it is tried.
@@ -90,7 +99,14 @@ impl Dsn {
     /// The same for each of its hosts alone, for clients that belong to a host.
     #[must_use]
     pub fn each_host(&self) -> Vec<Self> {
-        let only = |address: &Address| Self { addresses: vec![address.clone()], ..self.clone() };
+        if self.addresses.len() == 1 {
+            return vec![self.clone()];
+        }
+        let only = |address: &Address| Self {
+            addresses: vec![address.clone()],
+            redacted: address.to_string(),
+            ..self.clone()
+        };
         self.addresses.iter().map(only).collect()
     }
 
@@ -135,6 +151,8 @@ struct Parameters {
     authority: Option<PathBuf>,
     certificate: Option<PathBuf>,
     key: Option<PathBuf>,
+    server_key: Option<PathBuf>,
+    asks_server_key: bool,
 }
 
 impl Parameters {
@@ -161,6 +179,8 @@ impl Parameters {
             "ssl-ca" => self.authority = Some(PathBuf::from(value)),
             "ssl-cert" => self.certificate = Some(PathBuf::from(value)),
             "ssl-key" => self.key = Some(PathBuf::from(value)),
+            "server-public-key-path" => self.server_key = Some(PathBuf::from(value)),
+            "get-server-public-key" => self.asks_server_key = choose(name, &value, &YES_OR_NO)?,
             _ => return Err(DsnError(format!("unknown parameter {name:?} in the DSN; known are {PARAMETERS}"))),
         }
         Ok(())

@@ -4,8 +4,13 @@ use super::error::server_error;
 use super::packet::{END, ERROR, MORE_DATA, OK, Reader, damaged, write_bytes};
 use crate::target::TargetError;
 use crate::target::quoted::quoted;
+use ed25519_dalek::VerifyingKey;
+use ed25519_dalek::hazmat::{ExpandedSecretKey, raw_sign};
+use rsa::pkcs8::DecodePublicKey;
+use rsa::{Oaep, PublicKey};
 use sha1::Sha1;
-use sha2::{Digest, Sha256};
+use sha2::{Digest, Sha256, Sha512};
+use std::fmt::Display;
 
 /// What a client can do, and what a server can.
 pub(super) mod capability {
@@ -40,6 +45,7 @@ const MAX_PACKET_BYTES: u32 = 1 << 30;
 /// `utf8mb4_bin`.
 const CHARACTER_SET: u8 = 46;
 const SCRAMBLE_BYTES: usize = 20;
+const ED25519_SCRAMBLE_BYTES: usize = 32;
 
 /// What a server says first.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -111,6 +117,18 @@ pub(super) struct Terms<'a> {
     /// TLS, or a socket of this machine.
     pub(super) is_private: bool,
     pub(super) is_encrypted: bool,
+    pub(super) server_key: ServerKey<'a>,
+}
+
+/// The server's public key, with which a password may be encrypted where the channel is not private.
+#[derive(Debug, Clone, Copy)]
+pub(super) enum ServerKey<'a> {
+    /// Nobody allows it: who sits between may give a key of their own.
+    Unknown,
+    /// The one that the server gives is believed.
+    Asked,
+    /// A PEM file's text.
+    Known(&'a str),
 }
 
 /// What to do next.
@@ -127,9 +145,11 @@ pub(super) enum Step {
 pub(super) struct Login<'a> {
     terms: Terms<'a>,
     method: Method,
-    scramble: [u8; SCRAMBLE_BYTES],
+    scramble: Vec<u8>,
     /// The server has asked for another method: it may do so once.
     switched: bool,
+    /// The next message is the server's public key.
+    awaits_key: bool,
     capabilities: u32,
     more_capabilities: u32,
 }
@@ -139,6 +159,8 @@ pub(super) struct Login<'a> {
 enum Method {
     Native,
     CachingSha2,
+    /// MariaDB's own.
+    Ed25519,
 }
 
 impl Method {
@@ -146,6 +168,7 @@ impl Method {
         match name {
             "mysql_native_password" => Some(Self::Native),
             "caching_sha2_password" => Some(Self::CachingSha2),
+            "client_ed25519" => Some(Self::Ed25519),
             _ => None,
         }
     }
@@ -154,12 +177,18 @@ impl Method {
         match self {
             Self::Native => "mysql_native_password",
             Self::CachingSha2 => "caching_sha2_password",
+            Self::Ed25519 => "client_ed25519",
         }
+    }
+
+    fn scramble_bytes(self) -> usize {
+        if self == Self::Ed25519 { ED25519_SCRAMBLE_BYTES } else { SCRAMBLE_BYTES }
     }
 
     /// The proof that the password is known, for one login.
     fn proof(self, password: &str, scramble: &[u8]) -> Vec<u8> {
-        if password.is_empty() {
+        // MariaDB asks for a signature by an empty password, too.
+        if password.is_empty() && self != Self::Ed25519 {
             return Vec::new();
         }
         match self {
@@ -172,6 +201,10 @@ impl Method {
                 let once = Sha256::digest(password);
                 let salted = Sha256::new().chain_update(Sha256::digest(once)).chain_update(scramble);
                 once.iter().zip(salted.finalize()).map(|(a, b)| a ^ b).collect()
+            }
+            Self::Ed25519 => {
+                let key = ExpandedSecretKey::from_bytes(&Sha512::digest(password).into());
+                raw_sign::<Sha512>(&key, scramble, &VerifyingKey::from(&key)).to_bytes().to_vec()
             }
         }
     }
@@ -195,10 +228,14 @@ impl<'a> Login<'a> {
         capabilities |= greeting.capabilities & capability::MYSQL;
         Self {
             terms,
-            // One that this client does not have may be the server's habit, and not this user's.
-            method: Method::of(&greeting.method).unwrap_or(Method::Native),
-            scramble: greeting.scramble,
+            // One that this client does not have, or that needs more than the greeting holds, may be the server's
+            // habit, and not this user's.
+            method: Method::of(&greeting.method)
+                .filter(|method| method.scramble_bytes() == SCRAMBLE_BYTES)
+                .unwrap_or(Method::Native),
+            scramble: greeting.scramble.to_vec(),
             switched: false,
+            awaits_key: false,
             capabilities,
             more_capabilities: greeting.more_capabilities & capability::CACHED_METADATA,
         }
@@ -251,6 +288,7 @@ impl<'a> Login<'a> {
             [OK, ..] => Ok(Step::Ready),
             [ERROR, ..] => Err(server_error(body)),
             [END, rest @ ..] if !self.switched => self.switch(rest),
+            [MORE_DATA, key @ ..] if self.awaits_key => self.by_given_key(key),
             [MORE_DATA, FAST_PATH] if self.method == Method::CachingSha2 => Ok(Step::Listen),
             [MORE_DATA, FULL_PATH] if self.method == Method::CachingSha2 => self.password_itself(),
             _ => Err(TargetError::Protocol("a message that has no place in a login".to_owned())),
@@ -265,26 +303,52 @@ impl<'a> Login<'a> {
         let Some(method) = std::str::from_utf8(name).ok().and_then(Method::of) else {
             return Err(TargetError::Refused(format!(
                 "the server wants the login method {}, which this client does not have: create the user with \
-                 mysql_native_password or caching_sha2_password",
+                 mysql_native_password, caching_sha2_password or ed25519",
                 quoted(name)
             )));
         };
         self.method = method;
-        self.scramble = *reader.0.first_chunk().ok_or_else(|| damaged("the wish for another method"))?;
+        let scramble = reader.0.get(..method.scramble_bytes());
+        self.scramble = scramble.ok_or_else(|| damaged("the wish for another method"))?.to_vec();
         Ok(Step::Send(method.proof(self.terms.password, &self.scramble)))
     }
 
-    fn password_itself(&self) -> Result<Step, TargetError> {
-        if !self.terms.is_private {
-            return Err(TargetError::Refused(
-                "the server wants the password itself (caching_sha2_password, not logged in since its start), and the \
-                 connection is not encrypted: use ssl-mode=REQUIRED or its socket"
-                    .to_owned(),
-            ));
+    fn password_itself(&mut self) -> Result<Step, TargetError> {
+        if self.terms.is_private {
+            return Ok(Step::Send(self.password_with_end()));
         }
-        let mut out = self.terms.password.as_bytes().to_vec();
-        out.push(0);
-        Ok(Step::Send(out))
+        match self.terms.server_key {
+            ServerKey::Known(pem) => self.encrypted(pem, "server-public-key-path").map(Step::Send),
+            ServerKey::Asked => {
+                self.awaits_key = true;
+                Ok(Step::Send(vec![ASK_FOR_KEY]))
+            }
+            ServerKey::Unknown => Err(TargetError::Refused(
+                "the server wants the password itself (caching_sha2_password, not logged in since its start), and the \
+                 connection is not encrypted: use ssl-mode=REQUIRED or its socket, or name the server's public key by \
+                 server-public-key-path"
+                    .to_owned(),
+            )),
+        }
+    }
+
+    fn by_given_key(&mut self, key: &[u8]) -> Result<Step, TargetError> {
+        self.awaits_key = false;
+        let pem = std::str::from_utf8(key).map_err(|_| damaged("the server's public key"))?;
+        self.encrypted(pem, "the answer of the server").map(Step::Send)
+    }
+
+    /// The password, which only the holder of the key and of this login's scramble reads.
+    fn encrypted(&self, pem: &str, whence: &str) -> Result<Vec<u8>, TargetError> {
+        let refused = |why: &dyn Display| TargetError::Refused(format!("no public key of RSA in {whence}: {why}"));
+        let key = PublicKey::from_public_key_pem(pem.trim_end_matches(['\0', '\n'])).map_err(|why| refused(&why))?;
+        let hidden: Vec<u8> =
+            self.password_with_end().iter().zip(self.scramble.iter().cycle()).map(|(a, b)| a ^ b).collect();
+        key.encrypt(&mut rand::rng(), Oaep::<Sha1>::new(), &hidden).map_err(|why| refused(&why))
+    }
+
+    fn password_with_end(&self) -> Vec<u8> {
+        [self.terms.password.as_bytes(), &[0]].concat()
     }
 }
 
@@ -292,10 +356,15 @@ impl<'a> Login<'a> {
 const FAST_PATH: u8 = 3;
 /// … or it does not, and needs the password.
 const FULL_PATH: u8 = 4;
+/// Has the server send its public key.
+const ASK_FOR_KEY: u8 = 2;
 
 #[cfg(test)]
 mod tests {
     use super::*;
+    use base64::Engine;
+    use base64::engine::general_purpose::STANDARD_NO_PAD;
+    use ed25519_dalek::Signature;
 
     /// What MariaDB 10.11 of Debian 12 says.
     const RECORDED: &[u8] =
@@ -303,7 +372,15 @@ mod tests {
         \0\xff\x81\x15\0\0\0\0\0\0\x1d\0\0\0\x24\x47\x52\x37\x6f\x33\x3a\x3a\x6f\x54\x44\x5f\0mysql_native_password\0";
 
     fn terms(is_private: bool) -> Terms<'static> {
-        Terms { user: "u", password: "secret", database: "d", sends_files: false, is_private, is_encrypted: false }
+        Terms {
+            user: "u",
+            password: "secret",
+            database: "d",
+            sends_files: false,
+            is_private,
+            is_encrypted: false,
+            server_key: ServerKey::Unknown,
+        }
     }
 
     fn hex(bytes: &[u8]) -> String {
@@ -349,7 +426,7 @@ mod tests {
             assert_eq!(login.receive(&[1, 3]).unwrap(), Step::Listen);
             match login.receive(&[1, 4]) {
                 Ok(Step::Send(password)) => assert!(is_private && password == b"secret\0"),
-                Err(TargetError::Refused(why)) => assert!(!is_private && why.contains("ssl-mode")),
+                Err(TargetError::Refused(why)) => assert!(!is_private && why.contains("server-public-key-path")),
                 other => panic!("{other:?}"),
             }
             assert!(matches!(login.receive(switch), Err(TargetError::Protocol(_))), "twice");
@@ -357,12 +434,39 @@ mod tests {
         }
     }
 
+    /// What MariaDB 10.11 stores for `IDENTIFIED VIA ed25519 USING PASSWORD('secret')`.
+    const ED25519_KEY: &str = "ZIgUREUg5PVgQ6LskhXmO+eZLS0nC8be6HPjYWR4YJY";
+
+    #[test]
+    fn a_signature_of_ed25519_is_one_by_the_key_that_mariadb_stores() {
+        let scramble = b"0123456789abcdefghijklmnopqrstuv";
+        let key = STANDARD_NO_PAD.decode(ED25519_KEY).unwrap();
+        let key = VerifyingKey::from_bytes(key[..].try_into().unwrap()).unwrap();
+        let mut login = Login::new(&Greeting::read(RECORDED).unwrap(), terms(false));
+        let switch = [b"\xfeclient_ed25519\0", &scramble[..]].concat();
+        let Step::Send(proof) = login.receive(&switch).unwrap() else { panic!("nothing is sent") };
+        let signed = |bytes: &[u8]| key.verify_strict(bytes, &Signature::from_slice(&proof).unwrap()).is_ok();
+        assert!(signed(scramble) && !signed(&scramble[1..]));
+    }
+
+    #[test]
+    fn what_is_no_public_key_gets_no_password() {
+        let greeting = Greeting::read(RECORDED).unwrap();
+        for key in [&b""[..], b"\xff", b"-----BEGIN PUBLIC KEY-----\nAAAA\n-----END PUBLIC KEY-----\n"] {
+            let mut login = Login::new(&greeting, Terms { server_key: ServerKey::Asked, ..terms(false) });
+            login.receive(b"\xfecaching_sha2_password\0abcdefghijklmnopqrst\0").unwrap();
+            assert_eq!(login.receive(&[1, 4]).unwrap(), Step::Send(vec![ASK_FOR_KEY]));
+            login.receive(&[&[MORE_DATA], key].concat()).unwrap_err();
+        }
+    }
+
     #[test]
     fn what_has_no_place_in_a_login_is_refused() {
         let greeting = Greeting::read(RECORDED).unwrap();
         for (packet, expected) in [
-            (&b"\xfeclient_ed25519\0abc"[..], "client_ed25519"),
+            (&b"\xfeclient_ed25519\0too short"[..], "damaged"),
             (b"\xfemysql_clear_password\0", "mysql_clear_password"),
+            (b"\xfeparsec\0", "ed25519"),
             (b"\xfemysql_native_password\0short", "damaged"),
             (b"\xfb/etc/passwd", "no place"),
             (&[1, 4], "no place"),

@@ -2,12 +2,14 @@
 
 use super::connection::{Connection, Opened, SESSION_SETTINGS};
 use super::dsn::Dsn;
-use super::login::{Greeting, Login, Step, Terms, capability};
+use super::login::{Greeting, Login, ServerKey, Step, Terms, capability};
 use super::packet::write_packet;
 use crate::target::TargetError;
 use crate::target::inbox::Inbox;
 use crate::target::postgres::{Address, SslMode, first_that_will_do};
 use crate::target::socket::Socket;
+use std::fs;
+use std::path::Path;
 use std::time::Duration;
 
 /// A login is over after this many packets.
@@ -78,6 +80,14 @@ fn log_in(
     sends_files: bool,
 ) -> Result<(Socket, Inbox, bool), TargetError> {
     let host = encrypted_host(dsn, address, greeting)?;
+    let no_file = |path: &Path, why| TargetError::Refused(format!("cannot read {}: {why}", path.display()));
+    let key = dsn.server_key.as_ref().map(|path| fs::read_to_string(path).map_err(|why| no_file(path, why)));
+    let key = key.transpose()?;
+    let server_key = match &key {
+        Some(pem) => ServerKey::Known(pem),
+        None if dsn.asks_server_key => ServerKey::Asked,
+        None => ServerKey::Unknown,
+    };
     let terms = Terms {
         user: &dsn.user,
         password: &dsn.password,
@@ -85,6 +95,7 @@ fn log_in(
         sends_files,
         is_private: host.is_some() || matches!(address, Address::Unix(_)),
         is_encrypted: host.is_some(),
+        server_key,
     };
     let mut login = Login::new(greeting, terms);
     let mut sequence = 1;
