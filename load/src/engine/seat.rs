@@ -267,7 +267,10 @@ impl<S: Session> Seat<S> {
         Next::BackOff(self.operation.retries - 1)
     }
 
-    fn count_error(&self, context: &SeatContext<'_, S>, name: String, kind: ErrorKind) {
+    fn count_error(&mut self, context: &SeatContext<'_, S>, name: String, kind: ErrorKind) {
+        if !self.operation.in_doubt {
+            self.worker.was_refused();
+        }
         context.lane.error(|| context.shared.clock.now_ns(), self.operation.id, name, kind, self.operation.in_doubt);
     }
 

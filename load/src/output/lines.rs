@@ -378,7 +378,7 @@ pub struct LedgerResult {
     pub rows: u64,
     /// Writes of a row that the server acknowledged.
     pub acknowledged: u64,
-    /// Writes of a row that it did not acknowledge: they may have been carried out.
+    /// Writes of a row that it neither acknowledged nor refused: they may have been carried out.
     pub in_doubt: u64,
     /// Of those, how many were found.
     pub in_doubt_kept: u64,
@@ -387,7 +387,7 @@ pub struct LedgerResult {
     pub lost: u64,
     /// Rows with such a write.
     pub lost_rows: u64,
-    /// Rows that hold a number of this run that nobody sent there: newer than all writes, or another row's.
+    /// Rows that hold a number of this run that belongs to no such write: newer than all, another row's, or refused.
     pub unsent: u64,
     /// One row that is wrong.
     pub example: Option<String>,

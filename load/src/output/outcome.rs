@@ -65,8 +65,8 @@ pub fn classify(error: &TargetError) -> ErrorClass {
             "40001" | "40P01" => ErrorClass::Retry,
             // MySQL: a lock wait timeout, and a row that changed since its snapshot; both leave the transaction open.
             "1205" | "1020" => ErrorClass::Retry,
-            // statement_completion_unknown
-            "40003" => ErrorClass::Unknown,
+            // statement_completion_unknown; MySQL: an error during COMMIT, which does not say how far it came.
+            "40003" | "1180" => ErrorClass::Unknown,
             // Connection exceptions; shutdown, crash, starting up.
             "57P01" | "57P02" | "57P03" => ErrorClass::Lost,
             state if state.starts_with("08") => ErrorClass::Lost,
@@ -98,6 +98,7 @@ mod tests {
             ("1205", ErrorClass::Retry),
             ("40000", ErrorClass::Fail),
             ("40003", ErrorClass::Unknown),
+            ("1180", ErrorClass::Unknown),
             ("23505", ErrorClass::Fail),
             ("57014", ErrorClass::Fail),
             ("57P01", ErrorClass::Lost),

@@ -42,7 +42,7 @@ fn add(result: &mut LedgerResult, writes: &[Write], stored: Option<u64>) {
     let kept = stored.and_then(|number| writes.iter().find(|write| write.number == number));
     if let (None, Some(number)) = (kept, stored.filter(|&number| of_one_run(number, writes[0].number))) {
         result.unsent += 1;
-        let told = format!("row {} holds write {number}, which nobody sent there", writes[0].key);
+        let told = format!("row {} holds write {number}, which was never sent there, or was refused", writes[0].key);
         result.example.get_or_insert(told);
         return;
     }
@@ -75,7 +75,7 @@ pub fn judge(result: &LedgerResult) -> Option<Failure> {
         wrong.push(format!("{} of {of} lost, in {rows}", result.lost));
     }
     if result.unsent > 0 {
-        wrong.push(format!("{} with a write that nobody sent", counted(result.unsent, "row")));
+        wrong.push(format!("{} with a write that was never sent there, or was refused", counted(result.unsent, "row")));
     }
     Some(Failure::new(ExitCode::ConsistencyBroken, format!("{}: {example}", wrong.join("; "))))
 }

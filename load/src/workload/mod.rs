@@ -71,6 +71,9 @@ pub trait Worker<S: Session = postgres::Connection>: Send {
     /// [`DataError`] when the rows contradict the workload's own data set.
     fn step(&mut self, reply: Option<&S::Reply>, request: &mut S::Request) -> Result<Step, DataError>;
 
+    /// Notes that the attempt in progress met an error and changed nothing: it never left, or its server refused it.
+    fn was_refused(&mut self) {}
+
     /// Whether the drawn operation only queues its work: it is over without a round trip, and
     /// [`Worker::draw_deferred`] takes the work up later.
     fn queues(&self) -> bool {

@@ -19,7 +19,7 @@ pub struct Write {
     pub key: i64,
     /// What its value begins with; no other write of the run has it.
     pub number: u64,
-    /// The counter when the server had acknowledged it; `None`: it did not, and the write is in doubt.
+    /// The counter when the server had acknowledged it; `None`: nobody knows whether it was carried out.
     pub acknowledged: Option<NonZeroU64>,
 }
 
@@ -69,7 +69,7 @@ impl Pen {
     }
 
     /// Notes that an attempt is sent to write these rows; the number of its values. What was sent before is in doubt
-    /// for good, unless it is acknowledged by now.
+    /// for good, unless it is acknowledged or withdrawn by now.
     pub fn send(&mut self, keys: &[i64]) -> [u8; NUMBER_BYTES] {
         let number = self.log.next().get();
         self.open = self.writes.len();
@@ -81,6 +81,13 @@ impl Pen {
     pub fn acknowledge(&mut self) {
         let now = Some(self.log.next());
         self.writes[self.open..].iter_mut().for_each(|write| write.acknowledged = now);
+    }
+
+    /// Notes that what was sent last will not be carried out: it never left, or the server has refused it.
+    pub fn withdraw(&mut self) {
+        if self.writes.get(self.open).is_some_and(|write| write.acknowledged.is_none()) {
+            self.writes.truncate(self.open);
+        }
     }
 }
 
@@ -94,6 +101,23 @@ impl Drop for Pen {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn what_was_refused_is_not_in_doubt_and_what_was_acknowledged_stays() {
+        let log = Arc::new(WriteLog::default());
+        let mut pen = Pen::new(log.clone());
+        pen.withdraw();
+        pen.send(&[1]);
+        pen.acknowledge();
+        pen.withdraw();
+        pen.send(&[2, 3]);
+        pen.withdraw();
+        pen.withdraw();
+        pen.send(&[4]);
+        drop(pen);
+        let found: Vec<_> = log.take().iter().map(|write| (write.key, write.acknowledged.is_some())).collect();
+        assert_eq!(found, [(1, true), (4, false)]);
+    }
 
     #[test]
     fn a_number_is_a_time_and_what_is_sent_again_is_another_write() {

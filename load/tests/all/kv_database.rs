@@ -65,6 +65,24 @@ fn acknowledged_writes_are_read_back_and_those_that_a_server_did_not_keep_are_co
 }
 
 #[test]
+fn writes_that_a_server_refuses_are_neither_acknowledged_nor_in_doubt() {
+    let Some(server) = support::server() else { return };
+    let more = json!({"min_block_bytes": 8, "read_percent": 50, "ledger": true, "writes": "new", "batch": 2});
+    exec(&kv("load", &server.dsn(), more.clone())).expect(0);
+    let refusing = "CREATE FUNCTION refuse() RETURNS trigger LANGUAGE plpgsql AS $$ BEGIN \
+                    RAISE EXCEPTION 'cannot write now' USING ERRCODE = '25006'; END $$; \
+                    CREATE TRIGGER refuse BEFORE INSERT ON kv FOR EACH ROW WHEN (NEW.k % 5 = 0) \
+                    EXECUTE FUNCTION refuse()";
+    server.connect().query(refusing).unwrap();
+    let mut spec = kv("run", &server.dsn(), more);
+    (spec["max_failed_percent"], spec["check"]) = (json!(100), json!("none"));
+    let ended = exec(&spec).expect(0);
+    assert!(ended.finished()["errors"][0]["count"].as_u64() > Some(0), "{}", ended.finished()["errors"]);
+    assert!(ledger(&ended, "acknowledged") > 0);
+    assert_eq!(["in_doubt", "lost", "unsent"].map(|name| ledger(&ended, name)), [0, 0, 0]);
+}
+
+#[test]
 fn rows_are_loaded_driven_and_counted() {
     let Some(server) = support::server() else { return };
     let dsn = server.dsn();

@@ -187,6 +187,27 @@ fn planted_damage_breaks_each_condition() {
     }
 }
 
+#[test]
+fn writes_that_a_server_refuses_are_neither_acknowledged_nor_in_doubt() {
+    let Some(server) = mariadb() else { return };
+    let dsn = server.database();
+    let kv =
+        json!({"kind": "kv", "rows": 1_000, "min_block_bytes": 8, "read_percent": 50, "ledger": true, "writes": "new"});
+    load(&dsn, &kv);
+    let mut connection = server.connect();
+    connection.query(&format!("USE {}", dsn.rsplit('/').next().unwrap())).unwrap();
+    let refusing = "CREATE TRIGGER refuse BEFORE INSERT ON kv FOR EACH ROW \
+                    IF NEW.k % 5 = 0 THEN SIGNAL SQLSTATE '45000' SET MESSAGE_TEXT = 'cannot write now'; END IF";
+    connection.query(refusing).unwrap();
+    let mut run = on_mysql("run", &dsn, kv);
+    (run["max_failed_percent"], run["check"]) = (json!(100), json!("none"));
+    let ended = exec(&run).expect(0);
+    assert_eq!(ended.finished()["errors"][0]["sqlstate"], "45000");
+    let ledger = |name: &str| ended.finished()["ledger"][name].as_u64().unwrap();
+    assert!(ledger("acknowledged") > 0);
+    assert_eq!(["in_doubt", "lost", "unsent"].map(ledger), [0, 0, 0]);
+}
+
 /// A lock wait timeout undoes its statement alone: what came before it would be committed by who goes on.
 #[test]
 fn a_lock_wait_timeout_rolls_the_transaction_back_and_is_retried() {

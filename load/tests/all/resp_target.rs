@@ -358,6 +358,9 @@ fn drive_through_a_failover() -> Result<(), String> {
     }
     let ledger = &ended.finished()["ledger"];
     assert!(ledger["acknowledged"].as_u64() > Some(0) && ledger["unsent"] == 0, "read where rows are now: {ledger}");
+    let lost = |interval: &Value| interval["client"]["connections_lost"].as_u64().unwrap();
+    let lost: u64 = ended.intervals().map(lost).sum();
+    assert!(ledger["in_doubt"].as_u64() <= Some(lost), "one for each connection that was lost, of {lost}: {ledger}");
     Ok(())
 }
 
@@ -387,6 +390,23 @@ fn acknowledged_writes_that_are_gone_are_as_many_as_the_server_has_fewer_keys() 
     let ledger = |name: &str| ended.finished()["ledger"][name].as_u64().unwrap();
     assert_eq!(ledger("lost"), ledger("acknowledged") - keys as u64);
     assert!(ledger("lost") > 0 && keys > 0 && ledger("lost_rows") == ledger("lost"));
+}
+
+#[test]
+fn writes_that_a_server_refuses_are_neither_acknowledged_nor_in_doubt() {
+    let Some(redis) = redis(&[]) else { return };
+    exec(&kv("load", &redis)).expect(0);
+    redis.connect().call(&[b"CONFIG", b"SET", b"min-replicas-to-write", b"1"]).unwrap();
+    let mut run = kv("run", &redis);
+    run["workload"]
+        .as_object_mut()
+        .unwrap()
+        .extend(json!({"ledger": true, "read_percent": 50}).as_object().unwrap().clone());
+    (run["max_failed_percent"], run["check"]) = (json!(100), json!("none"));
+    let ended = exec(&run).expect(0);
+    assert_eq!(ended.finished()["errors"][0]["sqlstate"], "NOREPLICAS");
+    let ledger = &ended.finished()["ledger"];
+    assert_eq!(["acknowledged", "in_doubt", "unsent"].map(|name| &ledger[name]), [0, 0, 0], "{ledger}");
 }
 
 #[test]

@@ -50,6 +50,12 @@ impl<S: Verbs> Worker<S> for KvWorker {
         Ok(Step::Done(Completion::Committed))
     }
 
+    fn was_refused(&mut self) {
+        if let Some(pen) = self.pen.as_mut().filter(|_| !self.drawer.reads()) {
+            pen.withdraw();
+        }
+    }
+
     fn draws(&self) -> Draws {
         self.drawer.draws()
     }

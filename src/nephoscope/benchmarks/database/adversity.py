@@ -222,7 +222,7 @@ def _writes(name: str, title: str) -> Metric:
 ACKNOWLEDGED = _writes(WRITES_ACKNOWLEDGED, "writes that the server acknowledged").model_copy(
     update={"direction": Direction.HIGHER}
 )
-IN_DOUBT = _writes("writes_in_doubt", "writes that were sent and not acknowledged")
+IN_DOUBT = _writes("writes_in_doubt", "writes that were sent, and neither acknowledged nor refused")
 LOST = _writes(WRITES_LOST, "acknowledged writes that were lost")
 
 

@@ -258,7 +258,7 @@ class LedgerResult(Frozen):
 
     rows: int = Field(ge=0, description="that were written")
     acknowledged: int = Field(ge=0, description="writes of a row")
-    in_doubt: int = Field(ge=0, description="writes of a row that were sent and not acknowledged")
+    in_doubt: int = Field(ge=0, description="writes of a row that were sent, and neither acknowledged nor refused")
     in_doubt_kept: int = Field(ge=0, description="of these, how many were found")
     lost: int = Field(
         ge=0,
@@ -266,7 +266,9 @@ class LedgerResult(Frozen):
         "or is older than the run, or the row is missing",
     )
     lost_rows: int = Field(ge=0, description="rows with such a write")
-    unsent: int = Field(ge=0, description="rows that hold a number of this run that nobody sent there")
+    unsent: int = Field(
+        ge=0, description="rows that hold a number of this run that nobody sent there, or that was refused"
+    )
     example: str | None = Field(description="one row that is wrong")
 
 
