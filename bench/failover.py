@@ -22,7 +22,7 @@ ABOUT = """\
 The host of a primary, or a master, is killed and started again later; the next one is killed once all copies are
 complete and clients have their rate again. Reads and writes, half of each, are due in an open pace. Times are medians
 over the kills, in seconds; the longest outage of any client has the 95 % interval of its median. Each write adds a row
-or a key. In doubt are those that were not acknowledged, refused ones among them. What is lost is counted by the load
+or a key. In doubt are those that were sent and neither acknowledged nor refused. What is lost is counted by the load
 generator, which reads all that it wrote, and by the server, with `DBSIZE` of its masters or in SQL. A share is the most
 that the faults may have which lose a write, and is given only where none did."""
 OF = {

@@ -204,7 +204,8 @@ def _host(plan: ClusterPlan, host: HostPlan) -> list[str]:
         f"sed 's|^root:.*|root:x:0:0:root:{folder}/home:/bin/sh|' /etc/passwd >{folder}/passwd",
         f"printf %s {shlex.quote(config)} >{folder}/sshd_config",
         _key(f"{folder}/host_key"),
-        f"truncate -s {int(machine.disk_gib * 1024)}M {image}",
+        # Whoever could open it would go on reading the passwords of the databases on it.
+        f"(umask 077; truncate -s {int(machine.disk_gib * 1024)}M {image})",
         f"{_MAKE_FILESYSTEM[host.filesystem]} {image}",
         f"loop=$(losetup --find --show --direct-io=on {image})",
         'device=$(lsblk --noheadings --output MAJ:MIN "$loop" | tr -d " ")',
