@@ -63,7 +63,7 @@ impl SqlAction<'_, Connection> {
         self.session.note_audit(workload.as_ref(), &driven);
         let judged = self.session.judge(&driven);
         if !checked || self.session.stop.interrupted() {
-            return judged;
+            return worst([self.compare_writes(workload.as_ref()), judged]);
         }
         let mut connection = self.admin.connect_again(COME_BACK_TIMEOUT, &self.session.stop)?;
         let compared =
@@ -74,7 +74,8 @@ impl SqlAction<'_, Connection> {
         let disagreement = check::judge_counters(&results);
         self.session.known().counters = results;
         let agrees = disagreement.map_or(Ok(()), Err);
-        worst([agrees, self.check_conditions(workload.as_ref(), &mut connection, Moment::Later), judged])
+        let sound = self.check_conditions(workload.as_ref(), &mut connection, Moment::Later);
+        worst([agrees, sound, self.compare_writes(workload.as_ref()), judged])
     }
 
     /// Reads what the server has counted before the load, where that can be compared.

@@ -7,7 +7,6 @@ use crate::exit::{ExitCode, Failure, worst};
 use crate::fill::admin::Admin;
 use crate::fill::kv;
 use crate::fill::loader::Loader;
-use crate::fill::rows::Numbers;
 use crate::output::ConditionResult;
 use crate::spec::{Action, CheckSpec, LoadPart, Spec, TargetSpec};
 use crate::target::postgres::{Connection, Dsn, Prepared, Unnamed};
@@ -160,6 +159,19 @@ where
         drop(known);
         Ok(workload)
     }
+
+    /// Compares what is there with the run's ledger of its writes, if it keeps one. Comes last, as the server counts what
+    /// is read.
+    pub(super) fn compare_writes(&self, workload: &dyn Workload<C>) -> Result<(), Failure>
+    where
+        C: 'static,
+    {
+        let dialect = self.session.spec.target.dialect();
+        self.session.compare_writes(workload, || {
+            let mut connection = self.admin.connect_again(COME_BACK_TIMEOUT, &self.session.stop)?;
+            Ok(Box::new(move |keys| kv::read_numbers(&mut connection, dialect, keys)))
+        })
+    }
 }
 
 impl SqlAction<'_, Connection> {
@@ -179,23 +191,15 @@ impl SqlAction<'_, Connection> {
         let driven = self.session.drive(&workload, self.dialer(workload.as_ref(), hosts, prepared))?;
         self.session.note_audit(workload.as_ref(), &driven);
         let judged = self.session.judge(&driven);
-        // Last, as the server counts what is read.
-        let kept = || self.session.compare_writes(workload.as_ref(), || self.numbers());
         // Who interrupted does not want to wait. After anything else the data is looked at: a server that went away
         // may be back, and what it lost is worth more than that it went.
         if !checked || self.session.stop.interrupted() {
-            return worst([kept(), judged]);
+            return worst([self.compare_writes(workload.as_ref()), judged]);
         }
         let mut connection = self.admin.connect_again(COME_BACK_TIMEOUT, &self.session.stop)?;
         let agrees = self.compare(&counted, &mut connection, &driven);
         let sound = self.check_conditions(workload.as_ref(), &mut connection, Moment::Later);
-        worst([agrees, sound, kept(), judged])
-    }
-
-    /// Reads the numbers of rows of kv that were written.
-    fn numbers(&self) -> Result<Numbers, Failure> {
-        let mut connection = self.admin.connect_again(COME_BACK_TIMEOUT, &self.session.stop)?;
-        Ok(Box::new(move |keys| kv::read_numbers(&mut connection, keys)))
+        worst([agrees, sound, self.compare_writes(workload.as_ref()), judged])
     }
 
     /// Compares the isolation level of a transaction with the one that the spec asks for: a server may take a statement
