@@ -7,7 +7,7 @@ from website.examples import ROOT, published_folder
 from website.extract import packed
 
 from nephoscope.app.stages import evaluation
-from nephoscope.model.rows import ClaimRow
+from nephoscope.model.rows import ClaimRow, TrialRow
 from nephoscope.report.author import require_complete
 from tests.support.shared_data import shared
 
@@ -28,6 +28,12 @@ def test_the_text_of_a_report_refers_to_numbers_that_are_there_and_its_claims_ho
     assert analysed[ClaimRow]
     assert [row.claim for row in analysed[ClaimRow] if not row.holds or row.expected is None] == []
     require_complete(analysed)
+
+
+def test_the_warning_that_machines_are_too_few_counts_the_runs_of_both_scales(tmp_path: Path) -> None:
+    analysed = evaluation.analyze(published_folder(STORED / "postgresbench-2026", "postgresbench", tmp_path))
+    (warning,) = (one for one in analysed.insights if one.rule == "shared_machines")
+    assert len(warning.trials) == len(analysed[TrialRow]) == 45
 
 
 @pytest.mark.slow

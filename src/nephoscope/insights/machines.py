@@ -108,7 +108,8 @@ def _two_names(lookup: Lookup) -> Iterator[Draft]:
 def _too_few(lookup: Lookup) -> Iterator[Draft]:
     """Only where types are compared: neither settings of one and the same machine, nor hosts that should be equal."""
     rows = [row for row in lookup.headline_statistics if row.machines is not None]
-    few = {row.configuration: row for row in rows if row.scope != "types" and (row.machines or 0) < row.n}
+    too_few = [row for row in rows if row.scope != "types" and (row.machines or 0) < row.n]
+    few = {row.configuration for row in too_few}
     machines = {row.machine for row in lookup[TrialRow] if row.configuration in few and row.machine is not None}
     if lookup.study.equal_hosts or not few or len({row.configuration for row in rows}) < 2 or len(machines) < 2:
         return
@@ -118,7 +119,7 @@ def _too_few(lookup: Lookup) -> Iterator[Draft]:
         "types: another machine of the same type may be faster or slower. To compare types, measure at least "
         f"{{least:count}} machines of each{where}.",
         numbers={"least": least_n_each(ALPHA)},
-        trials=[trial for row in few.values() for trial in row.trials],
+        trials=[trial for row in too_few for trial in row.trials],
         names=in_reading_order(lookup, few),
     )
 
