@@ -70,7 +70,7 @@ FAULTS = {
     ),
     "a few discrete values": Fault(
         {"a": [5.0, 6.0, 5.0, 6.0, 5.0, 6.0], "b": [6.0, 6.0, 6.0, 5.0, 5.0, 6.0]},
-        ("Fake operations per second (fake): not decided, as",),
+        ("Fake operations per second: not decided, as",),
         ("unresolved",),
     ),
     "zeros": Fault(
@@ -99,17 +99,17 @@ FAULTS = {
         {"a": GOOD, "b": BETTER},
         (
             "a and b name different machines, but all 12 trials ran on the same one.",
-            "(fake, this machine): the best is b, with",
+            "(this machine): the best is b, with",
         ),
         ("worse",),
         hosts(a="db1", b="10.0.0.1"),
     ),
     "one host under two settings": Fault(
-        {"a": GOOD, "b": BETTER}, ("(fake, this machine): the best is b, with",), ("worse",), hosts(a="db1", b="db1")
+        {"a": GOOD, "b": BETTER}, ("(this machine): the best is b, with",), ("worse",), hosts(a="db1", b="db1")
     ),
     "one host each": Fault(
         {"a": GOOD, "b": BETTER},
-        ("(fake, these machines): the best is b, with",),
+        ("(these machines): the best is b, with",),
         ("worse",),
         {"machines": hosts(a="db1", b="db2")["machines"]},
     ),
