@@ -112,7 +112,8 @@ where
     ) -> Result<(), Failure> {
         tell::progress("checking conditions");
         let unknown = |error| Failure::target("cannot ask for the cluster of the server", &error);
-        let copies = connection.copies(self.admin.dsn()).map_err(unknown)?;
+        let has_copies = connection.wait_for_copies().map_err(unknown)?;
+        let copies = if has_copies { connection.others(self.admin.dsn()) } else { Vec::new() };
         let on_first = check::conditions(connection, &workload.conditions(), moment, |found| {
             self.session.known().conditions.push(found)
         });
@@ -128,7 +129,7 @@ where
         let failed = |error| Failure::target(&format!("cannot check the copy of the data at {copy}"), &error);
         tell::progress("checking conditions at the next host");
         let mut connection = self.admin.open_at(copy).map_err(failed)?;
-        connection.copies(copy).map_err(failed)?;
+        connection.wait_for_copies().map_err(failed)?;
         check::conditions(&mut connection, &workload.conditions(), moment, |found| {
             let mut known = self.session.known();
             if let Some(first) =

@@ -139,13 +139,18 @@ pub trait AdminSession: Send + Sized {
     /// [`TargetError`] when the server cannot be reached, refuses the login, or is not what the DSN asks for.
     fn open(dsn: &Self::Dsn, timeout: Option<Duration>) -> Result<Self, TargetError>;
 
-    /// The other servers of the DSN if each has all data and answers from what it has, as in Galera. This session
-    /// waits from now on, before it reads, for what was committed at the others.
+    /// Has this session wait from now on, before it reads, for what was committed at other servers, where each has all
+    /// data and answers from what it has, as in Galera; whether that is so.
     ///
     /// # Errors
     /// [`TargetError`] of the connection, or a refusal.
-    fn copies(&mut self, _dsn: &Self::Dsn) -> Result<Vec<Self::Dsn>, TargetError> {
-        Ok(Vec::new())
+    fn wait_for_copies(&mut self) -> Result<bool, TargetError> {
+        Ok(false)
+    }
+
+    /// The DSN's other servers, each alone, where they have copies.
+    fn others(&self, _dsn: &Self::Dsn) -> Vec<Self::Dsn> {
+        Vec::new()
     }
 
     /// Runs a statement; its rows.

@@ -37,17 +37,19 @@ impl AdminSession for Connection {
         Self::open_first(dsn, timeout, true)
     }
 
-    fn copies(&mut self, dsn: &Dsn) -> Result<Vec<Dsn>, TargetError> {
+    fn wait_for_copies(&mut self) -> Result<bool, TargetError> {
         let in_galera = match self.query(IN_GALERA) {
             Err(TargetError::Database { sqlstate, .. }) if sqlstate == UNKNOWN_VARIABLE => false,
             asked => asked? == [[Some("1".to_owned())]],
         };
-        if !in_galera {
-            return Ok(Vec::new());
+        if in_galera {
+            self.query(SEES_ALL)?;
         }
-        self.query(SEES_ALL)?;
-        let others = dsn.each_host().into_iter().filter(|it| it.addresses() != [self.address().clone()]);
-        Ok(others.collect())
+        Ok(in_galera)
+    }
+
+    fn others(&self, dsn: &Dsn) -> Vec<Dsn> {
+        dsn.each_host().into_iter().filter(|it| it.addresses() != [self.address().clone()]).collect()
     }
 
     fn query(&mut self, sql: &str) -> Result<TextRows, TargetError> {
