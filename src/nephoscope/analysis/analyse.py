@@ -62,7 +62,6 @@ def tables_of(inputs: StudyInputs) -> AnalysedStudy:
         several_differences=differing.several,
         source=inputs.source,
         part=inputs.part,
-        inputs_digest=inputs.inputs_digest,
         tables={table.row: table.rows(of) for table in tables().values()},
     )
 

@@ -10,7 +10,7 @@ from pydantic import ValidationError
 from nephoscope.analysis.equal_benchmarks import under_test, with_equals
 from nephoscope.analysis.inputs import ObservedMachine, StudyInputs
 from nephoscope.analysis.machine_keys import SeenMachine, Sighting, machine_keys
-from nephoscope.analysis.stored_trials import Stored, add_to, begun_digest, stamp_of_inputs, verified_trials
+from nephoscope.analysis.stored_trials import Stored, stamp_of_inputs, verified_trials
 from nephoscope.benchmarks.base import Benchmark
 from nephoscope.benchmarks.load.output import client_cpu_share
 from nephoscope.checks.kinds import differing_facts
@@ -88,9 +88,8 @@ def collect(
     subjects = {row.benchmark: row.subject for row in used}
     intents = [planned.intent for planned in plan.trials]
     stamp = stamp_of_inputs(folder, plan)  # before anything is read: what changes meanwhile must differ later
-    inputs_digest, found = begun_digest(folder), []
+    found = []
     for row in verified_trials(folder, remember=remember):
-        add_to(inputs_digest, row)
         judged = again.read(row.readable, row.intent) if again and row.readable else row.attempt
         found.append(
             _read(folder, replace(row, attempt=judged), subjects[row.intent.benchmark.name], metrics, benchmarks)
@@ -132,7 +131,6 @@ def collect(
         claims=_claims(folder),
         looks=folder.looks(),
         judged_again=again.disturbance if again else None,
-        inputs_digest=inputs_digest.hexdigest(),
         stamp=stamp,
     )
 

@@ -79,8 +79,6 @@ class StudyInputs:
     """How much of the study the plan holds; None: all of it."""
     judged_again: Disturbance | None = None
     """How stored steal was judged again; None: as when the trials ran."""
-    inputs_digest: str | None = None
-    """Of everything that the analysis is made from: study, plan, and what is stored of each attempt that counts."""
     stamp: str = ""
     """What the files looked like before they were read, see `store.index`; empty: not known."""
 

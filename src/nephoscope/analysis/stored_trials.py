@@ -1,13 +1,11 @@
 """Stored trials as an analysis finds them: which attempt counts, and whether its files are what they were."""
 
-import hashlib
 from dataclasses import dataclass
 
 import nephoscope
 from nephoscope.model.records import Plan, TrialIntent
 from nephoscope.store import index
 from nephoscope.store.attempt import Attempt, ReadOnce
-from nephoscope.store.files import read_text
 from nephoscope.store.folder import ResultsFolder, Trial, decisive
 from nephoscope.store.verified import Checked, Verifier, look
 
@@ -97,34 +95,3 @@ def is_of_these_trials(folder: ResultsFolder, plan: Plan) -> bool:
     if known is None or known.sha256 != folder.analysis_digests().get(folder.analysis_path.name):
         return False
     return known.stamp == stamp_of_inputs(folder, plan)
-
-
-def begun_digest(folder: ResultsFolder) -> "hashlib._Hash":
-    """Of everything but the trials."""
-    found = hashlib.sha256()
-    source = folder.source()
-    paths = (path for path in (folder.prices_path, folder.claims_path) if path.exists())
-    own = [read_text(path, mend="correct the file, or remove it").encode() for path in paths]
-    said = (folder.study_text(), source.model_dump_json() if source else "", MADE_BY)
-    for content in (folder.plan_path.read_bytes(), *own, *(text.encode() for text in said)):
-        found.update(hashlib.sha256(content).digest())
-    for seen in folder.looks():
-        found.update(seen.model_dump_json().encode())
-    return found
-
-
-def add_to(found: "hashlib._Hash", row: Stored) -> None:
-    """A trial, in the plan's order."""
-    found.update(row.intent.model_dump_json().encode())
-    found.update(f"{row.attempt.number if row.attempt else 0} of {row.attempts}".encode())
-    for content in _analysed(row):
-        found.update(hashlib.sha256(content).digest())
-
-
-def _analysed(row: Stored) -> list[bytes]:
-    """What stands for the content of an attempt: its digests if they were compared, else its files."""
-    if row.attempt is None:
-        return []
-    if row.checked is None or not row.checked.has_digests:
-        return row.attempt.analysed_bytes()
-    return [*row.attempt.commit_marks(), "; ".join(map(str, row.checked.altered)).encode()]

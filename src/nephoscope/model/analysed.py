@@ -99,7 +99,7 @@ class AnalysedStudy(Frozen):
     several_differences: bool = Field(default=False, description="`differences` lists more than one thing")
     source: SourceRecord | None = Field(default=None, description="source of imported results; None: measured here")
     part: PartOfStudy | None = Field(default=None, description="how much the plan holds; None: all, or it is not known")
-    inputs_digest: str | None = Field(default=None, description="digest of all input of the analysis; None: not known")
+    inputs_digest: str | None = Field(default=None, exclude=True, description="in files of earlier versions; not used")
     tables: SkipValidation[Mapping[Any, list[Any]]] = Field(
         default={}, repr=False, description="row model -> its rows; in the file: name -> rows of tables without columns"
     )

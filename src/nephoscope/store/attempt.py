@@ -3,7 +3,6 @@
 import os
 import re
 from collections.abc import Callable, Collection, Mapping, Sequence
-from functools import partial
 from pathlib import Path
 from typing import Any, Literal, TypeVar
 
@@ -252,15 +251,9 @@ class Attempt:
         return f"{self.folder}/{name}"
 
     def _read(self, name: str, model: type[files.Value]) -> files.Value | None:
-        content = self._content(name)
-        return None if content is None else files.parsed(content, self._path(name), model)
-
-    def _content(self, name: str) -> bytes | None:
         """None: there is no such file."""
-        if not self._has(name):
-            return None
         try:
-            return files.read_bytes(self._path(name), mend=files.MEND)
+            return files.read(self._path(name), model) if self._has(name) else None
         except FileNotFoundError:
             return None
 
@@ -380,16 +373,6 @@ class Attempt:
         verdicts = self.verdicts() if self.finished() else []
         return bool(verdicts) and all(row.verdict is VerdictKind.VALID for row in verdicts)
 
-    def commit_marks(self) -> list[bytes]:
-        """The verbatim `status.json` of the trial and of what was derived since, which hold the digests of all else."""
-        found = map(self._content, (STATUS, f"{DERIVED}/{STATUS}"))
-        return [content for content in found if content is not None]
-
-    def analysed_bytes(self) -> list[bytes]:
-        """The verbatim input of an analysis: everything except raw output, plus the names of its files."""
-        names = (name for name in _plain_below(self.folder) if not name.startswith(digests.RAW))
-        return [part for name in names for part in (name.encode(), plain.read(self.folder / name))]
-
     def raw(self) -> dict[str, bytes]:
         """Every raw file by its name; logs are not among them."""
         return {name: plain.read(self.raw_dir / name) for name in _plain_below(self.raw_dir) if "/" not in name}
@@ -495,12 +478,6 @@ class ReadOnce(Attempt):
     @override
     def committed(self) -> Status | None:
         return self._once("committed", super().committed)
-
-    @override
-    def _content(self, name: str) -> bytes | None:
-        """Only the commit marks are asked for more than once as they are."""
-        read = super()._content
-        return self._once(name, partial(read, name)) if name.endswith(STATUS) else read(name)
 
     def forget(self) -> None:
         """Forgets everything that was read."""
