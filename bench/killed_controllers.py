@@ -21,8 +21,8 @@ from pathlib import Path
 from bench.harness.measure import machine
 from bench.harness.sources import ROOT
 from nephoscope.app.wiring import load_program
+from nephoscope.benchmarks.faults.inflict import KINDS
 from nephoscope.benchmarks.faults.kinds import GRACE_S, Fault, State, Victim
-from nephoscope.benchmarks.faults.registry import KINDS
 from nephoscope.databases.base import Server
 from nephoscope.databases.fake import FakeDatabase
 from nephoscope.machines.remote import MachineHandle

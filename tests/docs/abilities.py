@@ -4,7 +4,7 @@ from collections.abc import Iterable, Mapping, Sequence
 
 from nephoscope.app.wiring import real_databases, real_providers
 from nephoscope.benchmarks.base import Benchmark
-from nephoscope.benchmarks.faults.registry import KINDS
+from nephoscope.benchmarks.faults.inflict import KINDS
 from nephoscope.benchmarks.presets import EditionParameters
 from nephoscope.benchmarks.registry import BENCHMARKS
 from nephoscope.databases import base as databases

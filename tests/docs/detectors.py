@@ -7,9 +7,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from nephoscope.checks.inside import EffectiveCpus, Throttled
+from nephoscope.checks.interference import NotStopped
 from nephoscope.checks.registry import run_checks
 from nephoscope.checks.stalls import Stalls
-from nephoscope.checks.stopped import NotStopped
 from nephoscope.model.records import CpuPhase, Evidence, Series, VerdictKind
 from tests.docs.pages import ROOT
 from tests.support.evidence import evidence, sample

@@ -11,9 +11,9 @@ from pathlib import Path
 import pytest
 
 from nephoscope.benchmarks.faults.disk import SlowDisk
+from nephoscope.benchmarks.faults.inflict import KINDS
 from nephoscope.benchmarks.faults.kinds import Fault, Severity, Victim
 from nephoscope.benchmarks.faults.network import PartialPartition
-from nephoscope.benchmarks.faults.registry import KINDS
 from nephoscope.databases.base import Server
 from nephoscope.databases.fake import FakeDatabase
 from nephoscope.machines.remote import Command, MachineHandle

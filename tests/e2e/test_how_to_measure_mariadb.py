@@ -7,9 +7,9 @@ from pathlib import Path
 
 import pytest
 
-from nephoscope.analysis.durability import Acknowledged, acknowledged
 from nephoscope.benchmarks.load import output as load_output
 from nephoscope.benchmarks.load.benchmark import FIXTURE, RUN
+from nephoscope.insights.durability import Acknowledged, acknowledged
 from tests.docs import pages
 from tests.support.changed_studies import changed, run_to_report
 from tests.support.real_parts import needs

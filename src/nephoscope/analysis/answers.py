@@ -10,7 +10,7 @@ from typing import Literal, NamedTuple
 
 from nephoscope.analysis.durations import DurationRow
 from nephoscope.analysis.lookup import Lookup, MetricKey, best_first, headlines, unique
-from nephoscope.analysis.rank_intervals import lead_of
+from nephoscope.analysis.ranks import lead_of
 from nephoscope.model.price_rows import CostRow
 from nephoscope.model.questions import BestRow, Headline, RankIntervals, View
 from nephoscope.model.records import Metric

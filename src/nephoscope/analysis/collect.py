@@ -9,7 +9,7 @@ from pydantic import ValidationError
 
 from nephoscope.analysis.equal_benchmarks import under_test, with_equals
 from nephoscope.analysis.inputs import ObservedMachine, StudyInputs
-from nephoscope.analysis.machine_keys import SeenMachine, Sighting, machine_keys
+from nephoscope.analysis.machines import SeenMachine, Sighting, machine_keys
 from nephoscope.analysis.stored_trials import Stored, stamp_of_inputs, verified_trials
 from nephoscope.benchmarks.base import Benchmark
 from nephoscope.benchmarks.load.output import client_cpu_share

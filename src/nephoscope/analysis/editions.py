@@ -9,8 +9,13 @@ from nephoscope.analysis.agreement import agree
 from nephoscope.analysis.cells import Cell
 from nephoscope.analysis.comparisons import verdict_of
 from nephoscope.analysis.delivered import disturbed_trials
-from nephoscope.analysis.edition_answers import also_different, best_changes, contrast_changes
-from nephoscope.analysis.matching import Counterparts, counterparts
+from nephoscope.analysis.edition_answers import (
+    Counterparts,
+    also_different,
+    best_changes,
+    contrast_changes,
+    counterparts,
+)
 from nephoscope.analysis.units import counted_cells
 from nephoscope.model.analysed import AnalysedStudy
 from nephoscope.model.editions import EditionCard, EditionRow, Editions, LeftOut

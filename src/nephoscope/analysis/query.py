@@ -8,8 +8,8 @@ from typing import Any
 
 import polars as pl
 
-from nephoscope.model.cells import inert
 from nephoscope.model.errors import InputError
+from nephoscope.model.text import inert
 
 _LOCKED: dict[str, str | bool | int | float | list[str]] = {
     "enable_external_access": False,  # no file, no network, no extension

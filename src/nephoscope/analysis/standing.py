@@ -11,7 +11,7 @@ from nephoscope.analysis.table import Workings
 from nephoscope.model.rows import BenchmarkRow, Statistic, TrialRow
 from nephoscope.model.standing import MemoryStanding, PublicMemory, PublicResult, Standing, StandingRow
 from nephoscope.model.words import counted, enumeration
-from nephoscope.prices.catalogue.measured import LICENCE, METHOD, SOURCE, STRESSOR, public_memory, public_results
+from nephoscope.prices.catalogue.index import LICENCE, METHOD, SOURCE, STRESSOR, public_memory, public_results
 
 NEAREST = 3
 _USES, _METRIC = "stress-ng", "bogo_ops_per_s"

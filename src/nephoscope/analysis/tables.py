@@ -16,11 +16,10 @@ from typing import Any, Literal, TypeVar, Union, get_args, get_origin, get_type_
 
 import polars as pl
 
-from nephoscope.model.cells import FORMULA, INSIDE, NUMBER, as_written, inert
 from nephoscope.model.errors import DamagedFile
 from nephoscope.model.frozen import Frozen
 from nephoscope.model.rows import MeasurementRow
-from nephoscope.model.text import HIDDEN, visible
+from nephoscope.model.text import FORMULA, HIDDEN, INSIDE, NUMBER, as_written, inert, visible
 from nephoscope.model.written import Written
 from nephoscope.store import files
 

@@ -47,7 +47,7 @@ class Throttled:
 
     def _series(self, series: Series) -> Verdict:
         from nephoscope.stats.change_points import plateaus, throttling  # with NumPy: `status` should not wait for it
-        from nephoscope.stats.decline import declines
+        from nephoscope.stats.steadiness import declines
 
         levels = plateaus(series.values)
         fall = throttling(series.values, levels)

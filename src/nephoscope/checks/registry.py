@@ -3,10 +3,9 @@
 from collections.abc import Sequence
 
 from nephoscope.checks.expectations import EXPECTATIONS
-from nephoscope.checks.faults import FaultsConfirmed
 from nephoscope.checks.generator import GeneratorBound
 from nephoscope.checks.inside import CacheServed, EffectiveCpus, Throttled
-from nephoscope.checks.interference import ForeignLoad, SamplerCost
+from nephoscope.checks.interference import ForeignLoad, NotStopped, SamplerCost
 from nephoscope.checks.kinds import EqualMachines
 from nephoscope.checks.machine import CgroupLimit, ClockOffset, ClockStep, CpuCount, CpuModel, MachineUnchanged, Memory
 from nephoscope.checks.operations import (
@@ -24,9 +23,8 @@ from nephoscope.checks.operations import (
 )
 from nephoscope.checks.stalls import Stalls
 from nephoscope.checks.steal import Steal
-from nephoscope.checks.stopped import NotStopped
 from nephoscope.checks.sustained import Sustained
-from nephoscope.checks.tools import ToolExit
+from nephoscope.checks.tools import FaultsConfirmed, ToolExit
 from nephoscope.checks.verdicts import Check, overall, unknown
 from nephoscope.model.records import Evidence, Verdict
 

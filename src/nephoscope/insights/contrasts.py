@@ -12,8 +12,7 @@ from nephoscope.model.price_rows import CostRow
 from nephoscope.model.questions import ContrastRow
 from nephoscope.model.records import Direction, Metric
 from nephoscope.model.rows import Comparison, ComparisonVerdict, FamilyComparison, GrowthRow, TrialRow
-from nephoscope.model.storage_classes import HIGH, storage_class
-from nephoscope.model.words import NOT_DECIDED, enumeration
+from nephoscope.model.words import HIGH, NOT_DECIDED, enumeration, storage_class
 from nephoscope.stats.decide import ALPHA, POWER
 
 SCALING = frozenset({"size", "CPUs", "machines"})

@@ -1,15 +1,46 @@
 """Whether databases of a study promise the same: what a commit means, isolation, and how many copies there are."""
 
 from collections.abc import Iterator, Mapping
+from enum import StrEnum
 from typing import TypeVar
 
-from nephoscope.analysis.durability import Acknowledged, acknowledged
 from nephoscope.analysis.lookup import Lookup
 from nephoscope.insights.names import MAX_NAMED
 from nephoscope.insights.words import Draft, note, plural, warning
 from nephoscope.model.rows import TrialRow
 from nephoscope.model.subjects import Subject
 from nephoscope.model.words import enumeration, named_or_counted
+
+
+class Acknowledged(StrEnum):
+    """What a crash of the machine can take of what was acknowledged."""
+
+    ON_DISK = "on disk"
+    """Nothing: the log is synced first."""
+    WITHIN_A_SECOND = "within a second"
+    """The last second or less: the log is synced in the background."""
+    UNSYNCED = "unsynced"
+    """More: when the system writes the log, or whether there is one, is left to others."""
+
+
+_OFF = frozenset({"off", "no", "0"})
+
+
+def acknowledged(settings: Mapping[str, str]) -> Acknowledged | None:
+    """Of PostgreSQL, MariaDB, MySQL, Valkey and Redis; None: the settings do not say."""
+    if "innodb_flush_log_at_trx_commit" in settings:
+        synced = settings["innodb_flush_log_at_trx_commit"] == "1"
+        return Acknowledged.ON_DISK if synced else Acknowledged.WITHIN_A_SECOND
+    if "synchronous_commit" in settings:
+        if settings.get("fsync", "on") in _OFF:
+            return Acknowledged.UNSYNCED
+        background = settings["synchronous_commit"] in _OFF
+        return Acknowledged.WITHIN_A_SECOND if background else Acknowledged.ON_DISK
+    if "appendfsync" in settings and settings.get("appendonly") == "yes":
+        of = {"always": Acknowledged.ON_DISK, "everysec": Acknowledged.WITHIN_A_SECOND}
+        return of.get(settings["appendfsync"], Acknowledged.UNSYNCED)
+    return Acknowledged.UNSYNCED if "appendfsync" in settings else None
+
 
 Way = TypeVar("Way")
 _SQL: Mapping[str, str] = {

@@ -7,7 +7,7 @@ from typing import Protocol
 from nephoscope.analysis.analyse import tables_of
 from nephoscope.analysis.inputs import StudyInputs
 from nephoscope.analysis.lookup import Lookup
-from nephoscope.insights.advertised import advertised
+from nephoscope.insights.advertised import advertised, promised
 from nephoscope.insights.best import answers, leaders, price_leaders
 from nephoscope.insights.contrasts import contrasts, families, growth, operation_costs, per_cpu, storage
 from nephoscope.insights.durability import availability, durability, failover
@@ -26,7 +26,6 @@ from nephoscope.insights.noise import noise, order, outliers, precision, replica
 from nephoscope.insights.outages import losses, outage_costs, outages
 from nephoscope.insights.predictors import consistency, predictors
 from nephoscope.insights.prices import price_age, price_doubts, transfer
-from nephoscope.insights.promised import promised
 from nephoscope.insights.steal import gate, steal
 from nephoscope.insights.words import Draft
 from nephoscope.model.analysed import AnalysedStudy

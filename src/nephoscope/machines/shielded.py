@@ -1,7 +1,8 @@
-"""What must not stop half-way, as a cancellation waits for its end; and work that needs a companion."""
+"""What must not stop half-way, as a cancellation waits for its end; work that needs a companion, or is one."""
 
 import asyncio
-from collections.abc import Awaitable, Coroutine
+from collections.abc import AsyncIterator, Awaitable, Coroutine
+from contextlib import asynccontextmanager, suppress
 from typing import Any, NoReturn, TypeVar
 
 Result = TypeVar("Result")
@@ -35,3 +36,19 @@ async def beside(work: Coroutine[Any, Any, Result], companion: Coroutine[Any, An
         for task in (going, working):
             task.cancel()
         await asyncio.wait({working, going})
+
+
+@asynccontextmanager
+async def meanwhile(work: Coroutine[Any, Any, None]) -> AsyncIterator[None]:
+    """Runs `work` until the block ends, which cancels it.
+
+    Raises:
+        Exception: what `work` raised, once the block has ended.
+    """
+    task = asyncio.create_task(work)
+    try:
+        yield
+    finally:
+        task.cancel()
+        with suppress(asyncio.CancelledError):
+            await task

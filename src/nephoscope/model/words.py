@@ -82,3 +82,13 @@ def named_or_counted(names: Sequence[str], most: int, noun: str = "configuration
 def left_in_words(seconds: float, *, may_stop: bool = False) -> str:
     """'about 3 min 20 s left'; of a study that may stop before its last block, 'at most 3 min 20 s left'."""
     return f"{'at most' if may_stop else 'about'} {duration(round(seconds))} left"
+
+
+LOCAL, GENERAL, HIGH = "local SSD", "general purpose", "high performance"
+_HIGH = ("io1", "io2", "pd-extreme", "hyperdisk-extreme", "Ultra Disk")
+"""Kinds that are sold for their IOPS; all others in the price book are general-purpose."""
+
+
+def storage_class(kind: str) -> str:
+    """'local SSD', 'general purpose' or 'high performance'."""
+    return LOCAL if kind == LOCAL else HIGH if kind in _HIGH else GENERAL

@@ -13,8 +13,7 @@ from collections.abc import Mapping
 from nephoscope.model.errors import OutputUnreadable
 from nephoscope.model.frozen import Frozen
 from nephoscope.model.units import KIB
-from nephoscope.parsers.sizes import size_of
-from nephoscope.parsers.text import INTEGER, whole_lines
+from nephoscope.parsers.text import INTEGER, size_of, whole_lines
 
 _WHAT = "lines about the CPU"
 _COUNTS = {"CPU(s)", "Socket(s)", "Thread(s) per core", "processor", "physical id"}

@@ -10,8 +10,7 @@ from pydantic import Field
 
 from nephoscope.model.errors import OutputUnreadable
 from nephoscope.model.frozen import Frozen
-from nephoscope.parsers.sizes import size_of
-from nephoscope.parsers.text import INTEGER, build, shown, whole_lines
+from nephoscope.parsers.text import INTEGER, build, shown, size_of, whole_lines
 
 _WHAT = "/proc/cpuinfo"
 _LINE = re.compile(r"(?P<key>[A-Za-z][A-Za-z0-9 _/()-]{0,40}?)[ \t]*:(?: ?(?P<value>.*))?")

@@ -12,8 +12,7 @@ from pydantic import Field
 from nephoscope.model.errors import OutputUnreadable
 from nephoscope.model.frozen import Frozen
 from nephoscope.parsers.documents import json_in
-from nephoscope.parsers.sizes import size_of
-from nephoscope.parsers.text import build, shown
+from nephoscope.parsers.text import build, shown, size_of
 
 _WHAT = "lsblk JSON"
 _OF_MEMORY = re.compile(r"(?:/dev/)?z?ram[0-9]+")

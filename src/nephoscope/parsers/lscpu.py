@@ -15,8 +15,7 @@ from nephoscope.model.errors import OutputUnreadable
 from nephoscope.model.frozen import Frozen
 from nephoscope.model.words import counted
 from nephoscope.parsers.documents import json_in
-from nephoscope.parsers.sizes import size_of
-from nephoscope.parsers.text import INTEGER, build, clean, shown, whole_lines
+from nephoscope.parsers.text import INTEGER, build, clean, shown, size_of, whole_lines
 
 _WHAT = "lscpu output"
 _CACHE = re.compile(r"(L[1-4][di]?)(?: cache)?")

@@ -1,4 +1,4 @@
-"""What the parsers share: clean lines, numbers of bounded length, marks of failed runs, and one way to refuse."""
+"""What the parsers share: clean lines, numbers of bounded length, amounts, marks of failed runs, one way to refuse."""
 
 import re
 from collections.abc import Iterable
@@ -8,6 +8,7 @@ from pydantic import ConfigDict, ValidationError
 
 from nephoscope.model.errors import OutputUnreadable
 from nephoscope.model.frozen import Frozen
+from nephoscope.model.units import KIB
 
 Value = TypeVar("Value", bound=Frozen)
 
@@ -185,3 +186,25 @@ def require_close(printed: float, computed: float, *, relative: float, absolute:
 def shown(line: str) -> str:
     """A line for a message."""
     return repr(line if len(line) <= 60 else f"{line[:57]}...")
+
+
+_SIZE = re.compile(
+    rf"(?P<number>[0-9]{{1,15}}(?:[.,][0-9]{{1,9}})?) ?(?P<unit>(?:[KMGTP](?:i?B)?|B)?)"
+    rf"(?: \((?P<instances>{INTEGER}) instances?\))?"
+)
+_POWER = {"": 0, "K": 1, "M": 2, "G": 3, "T": 4, "P": 5}
+
+
+def size_of(text: str, what: str) -> tuple[int, int]:
+    """(bytes of all instances together, number of instances; 1 where none is printed).
+
+    Some languages print a comma for the point; units are powers of 1024, whatever their name.
+
+    Raises:
+        OutputUnreadable: no amount.
+    """
+    match = _SIZE.fullmatch(text.strip())
+    if not match or (match["instances"] and int(match["instances"]) == 0):
+        raise OutputUnreadable(f"{what}: {shown(text)} is not a size")
+    power = _POWER[match["unit"][:1].replace("B", "")]
+    return round(float(match["number"].replace(",", ".")) * KIB**power), int(match["instances"] or 1)

@@ -13,8 +13,8 @@ from nephoscope.plan.calendar import Calendar, calendars
 from nephoscope.plan.cut import chapter_of
 from nephoscope.plan.preparation import Before, HasDataSet, Setup, load_s
 from nephoscope.plan.transfer import Sending, TransferSpend, most_bytes_per_s, transfers_of
-from nephoscope.prices import object_storage, snapshots
 from nephoscope.prices.book import PriceBook, shipped
+from nephoscope.prices.kept import objects_usd, snapshots_usd
 from nephoscope.prices.quote import quote
 from nephoscope.study.address import Bucket, bucket_of
 from nephoscope.study.managed import ProvidedOnce, provider_of_machines, study_as_provided
@@ -65,8 +65,8 @@ def kept_data(used: Iterable[tuple[Configuration, int]], book: PriceBook) -> lis
 
 def _month_usd(where: Bucket | SnapshotPlace, size_bytes: float, book: PriceBook) -> float | None:
     if isinstance(where, Bucket):
-        return object_storage.month_usd(where.provider, size_bytes)
-    return snapshots.month_usd(book, where.provider, where.region, size_bytes)
+        return objects_usd(where.provider, size_bytes)
+    return snapshots_usd(book, where.provider, where.region, size_bytes)
 
 
 FULL_BLOCKS = 3

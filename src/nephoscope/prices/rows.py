@@ -15,10 +15,9 @@ from typing import Annotated
 
 from pydantic import AfterValidator, Field, ValidationError, field_validator, model_validator
 
-from nephoscope.model.cells import as_written, inert
 from nephoscope.model.errors import InputError
 from nephoscope.model.frozen import Frozen
-from nephoscope.model.text import line
+from nephoscope.model.text import as_written, inert, line
 from nephoscope.model.words import counted, without_kind
 
 

@@ -25,9 +25,8 @@ from nephoscope.report.figures import theme
 from nephoscope.report.figures.library import chart_library
 from nephoscope.report.figures.spec import as_script, packed, unchecked, unpacked
 from nephoscope.report.main.chapters import chapters
-from nephoscope.report.main.compared import compared, design
 from nephoscope.report.main.doubts import doubts
-from nephoscope.report.main.measured import measured, part_words
+from nephoscope.report.main.measured import compared, design, measured, part_words
 from nephoscope.report.main.money import price_and_performance
 from nephoscope.report.main.progress import Running, progress
 from nephoscope.report.main.verdict import repair, verdict

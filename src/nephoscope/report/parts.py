@@ -11,9 +11,9 @@ from typing import Concatenate, ParamSpec, TypeVar
 
 from nephoscope.analysis.lookup import Lookup
 from nephoscope.model.missing import MissingPart, contained
-from nephoscope.model.numbers import Scale
+from nephoscope.model.numbers import MISSING, Scale, coverage
 from nephoscope.model.records import VerdictKind
-from nephoscope.model.rows import BenchmarkRow, ComparisonVerdict, Statistic, TrialRow
+from nephoscope.model.rows import BenchmarkRow, Comparison, ComparisonVerdict, RankRow, Statistic, TrialRow
 from nephoscope.model.words import NOT_DECIDED, counted
 from nephoscope.report.figures import theme
 from nephoscope.report.figures.settled import settled
@@ -460,3 +460,36 @@ def level_cell(book: Book, row: Statistic, scale: Scale, about: str, *, with_uni
     text = scale.text(row.compared) if with_unit else scale.number(row.compared)
     note = interval_text(row.compared, scale) if row.n > 1 else "measured once"
     return evidence_cell(book, text, row.trials, about, note)
+
+
+MOST_TIES = 2
+"""Named below a rank; more are counted."""
+
+
+def section_anchor(benchmark: str) -> str:
+    """Anchor of a benchmark's section."""
+    return f"benchmark-{slug(benchmark)}"
+
+
+def comparison_anchor(row: Comparison) -> str:
+    """Anchor of a comparison's row."""
+    tail = "-per-cpu" if row.per_cpu else ""
+    return f"compare-{slug(row.benchmark)}-{slug(row.metric)}-{slug(row.left)}-{slug(row.right)}{tail}"
+
+
+def interval_cells(row: Statistic, scale: Scale) -> tuple[Cell, Cell]:
+    """Interval of the median and its coverage; one value has neither."""
+    if row.n == 1:
+        return Cell("one value", tone="warn"), Cell(MISSING)
+    return Cell(interval_text(row, scale)), Cell(coverage(row.coverage))
+
+
+def rank_cell(rank: RankRow | None) -> Cell:
+    """A rank, as a range when it is not certain, with ties marked."""
+    if rank is None:
+        return Cell(MISSING)
+    text = str(rank.first) if rank.first == rank.last else f"{rank.first} \N{EN DASH} {rank.last}"
+    few = len(rank.ties) <= MOST_TIES
+    note = f"= {', '.join(rank.ties) if few else f'{len(rank.ties)} ties'}" if rank.ties else ""
+    note = "; ".join(filter(None, (note, str(rank.note))))
+    return Cell(text, note=note, title=f"A tie with {', '.join(rank.ties)}" if rank.ties else "")

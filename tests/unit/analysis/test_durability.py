@@ -2,7 +2,7 @@
 
 import pytest
 
-from nephoscope.analysis.durability import Acknowledged, acknowledged
+from nephoscope.insights.durability import Acknowledged, acknowledged
 
 
 @pytest.mark.parametrize(

@@ -2,7 +2,7 @@
 
 import pytest
 
-from nephoscope.analysis.machine_keys import SeenMachine, Sighting, machine_keys
+from nephoscope.analysis.machines import SeenMachine, Sighting, machine_keys
 
 
 def sighting(trial: str, provider: str, *machines: SeenMachine, **more: str) -> Sighting:

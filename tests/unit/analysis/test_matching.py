@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from nephoscope.analysis import matching
+from nephoscope.analysis import edition_answers
 from nephoscope.study.differences import changes, likenesses
 from nephoscope.study.model import Configuration
 
@@ -53,7 +53,7 @@ def test_counterparts_are_those_that_a_look_at_each_pair_finds(
     old = {f"old-{place}": one for place, one in enumerate(before)}
     new = {f"new-{place}": one for place, one in enumerate(after)}
     for most in (0, 1):
-        assert sorted(matching._unambiguous(old, new, most)) == sorted(by_each_pair(old, new, most))
+        assert sorted(edition_answers._unambiguous(old, new, most)) == sorted(by_each_pair(old, new, most))
         for one, other in product(before, after):
             if len(changes(one, other)) <= most:
                 assert likenesses(one, most) & likenesses(other, most)
@@ -61,7 +61,7 @@ def test_counterparts_are_those_that_a_look_at_each_pair_finds(
 
 def test_thousands_of_configurations_are_matched_without_a_look_at_each_pair(monkeypatch: pytest.MonkeyPatch) -> None:
     looked = Mock(side_effect=changes)
-    monkeypatch.setattr(matching, "changes", looked)
+    monkeypatch.setattr(edition_answers, "changes", looked)
     old, new = (
         {
             f"{name}-{place}": Configuration.model_validate(
@@ -77,6 +77,6 @@ def test_thousands_of_configurations_are_matched_without_a_look_at_each_pair(mon
         }
         for name, machine in (("old", "m6i.large"), ("new", "m7i.large"))
     )
-    found = matching._unambiguous(old, new, 1)
+    found = edition_answers._unambiguous(old, new, 1)
     assert found == [(f"old-{place}", f"new-{place}") for place in range(200)]
     assert looked.call_count <= 4 * 200

@@ -8,7 +8,7 @@ import pytest
 from nephoscope.analysis.boards import boards_of
 from nephoscope.analysis.cells import cells_of
 from nephoscope.analysis.quiet_boards import QuietBoards
-from nephoscope.analysis.rank_intervals import rank_intervals_of
+from nephoscope.analysis.ranks import rank_intervals_of
 from nephoscope.insights.registry import analyse
 from nephoscope.model.analysed import AnalysedStudy
 from nephoscope.model.price_rows import CostRow

@@ -17,8 +17,7 @@ from nephoscope.model.analysed import AnalysedStudy
 from nephoscope.model.records import Verdict, VerdictKind
 from nephoscope.model.rows import BenchmarkRow, MeasurementRow, TrialRow
 from nephoscope.model.subjects import Subject
-from nephoscope.prices.catalogue.index import architectures
-from nephoscope.prices.catalogue.measured import public_memory, public_results
+from nephoscope.prices.catalogue.index import architectures, public_memory, public_results
 from nephoscope.report.files import report_files
 from tests.unit.analysis.study_builder import inputs, observed, rows
 

@@ -12,10 +12,9 @@ from hypothesis import strategies as st
 from nephoscope.analysis import tables
 from nephoscope.analysis.query import csv_of
 from nephoscope.insights.registry import analyse
-from nephoscope.model.cells import inert
 from nephoscope.model.errors import DamagedFile
 from nephoscope.model.rows import Comparison, MeasurementRow, Statistic, TrialRow
-from nephoscope.model.text import line
+from nephoscope.model.text import inert, line
 from tests.unit.analysis.study_builder import inputs, measurement, rows, trial
 
 FOUND = rows({"a": [1.1, 2.2, 3.3, 4.4, 5.5, 1 / 3], "b": [2.0, 3, 4, 5, 6, 7], "c": [1.0, 2.0]})

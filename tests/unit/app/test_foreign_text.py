@@ -14,9 +14,8 @@ from hypothesis import strategies as st
 
 from nephoscope.app.cli import main
 from nephoscope.model.analysed import AnalysedStudy
-from nephoscope.model.cells import as_written, inert
 from nephoscope.model.errors import DamagedFile
-from nephoscope.model.text import MOST, hidden, line, visible
+from nephoscope.model.text import MOST, as_written, hidden, inert, line, visible
 from nephoscope.store import files
 from tests.support.foreign_text import AFTER, BEFORE, poison, problems
 

@@ -4,8 +4,7 @@ from collections.abc import Sequence
 
 import pytest
 
-from nephoscope.checks.foreign import ForeignUse, foreign_use
-from nephoscope.checks.interference import ForeignLoad
+from nephoscope.checks.interference import ForeignLoad, ForeignUse, foreign_use
 from nephoscope.model.records import ForeignProcess, TelemetrySample, VerdictKind
 from tests.support.evidence import evidence, facts, sample
 

@@ -12,11 +12,10 @@ import pytest
 from nephoscope.analysis.lookup import Lookup
 from nephoscope.analysis.promised import PromisedRow
 from nephoscope.insights import words
-from nephoscope.insights.advertised import how_many
+from nephoscope.insights.advertised import how_many, promised
 from nephoscope.insights.missing import looks as looks_rule
 from nephoscope.insights.predictors import order_of
 from nephoscope.insights.prices import price_age, price_doubts
-from nephoscope.insights.promised import promised
 from nephoscope.insights.registry import RULES, analyse
 from nephoscope.model.analysed import AnalysedStudy
 from nephoscope.model.looks import QuestionState
@@ -37,8 +36,8 @@ from nephoscope.model.rows import (
 from nephoscope.model.subjects import Subject
 from nephoscope.model.words import scope_name
 from nephoscope.report.figures.spec import unpacked
+from nephoscope.report.main.advertised import delivered_over_time
 from nephoscope.report.main.palette import palette_of
-from nephoscope.report.main.promised import delivered_over_time
 from nephoscope.report.page import render_pages
 from nephoscope.report.parts import Book, Page
 from nephoscope.report.sections.machine_numbers import machine_numbers

@@ -16,11 +16,11 @@ from nephoscope.parsers.iperf3 import parse_iperf3
 from nephoscope.parsers.lsblk import parse_lsblk
 from nephoscope.parsers.lscpu import cpus_of, parse_lscpu
 from nephoscope.parsers.netperf import parse_netperf
-from nephoscope.parsers.sizes import size_of
 from nephoscope.parsers.sockperf import SockperfLatency, SockperfThroughput, parse_sockperf
 from nephoscope.parsers.stress_ng_yaml import parse_stress_ng_yaml
 from nephoscope.parsers.sysbench_fileio import parse_fileio_run
 from nephoscope.parsers.sysbench_oltp import parse_sysbench_oltp
+from nephoscope.parsers.text import size_of
 from tests.support.logs_of_2019 import recorded
 from tests.support.parser_samples import IDENTIFIED, parse_any
 

@@ -15,7 +15,7 @@ from nephoscope.app.stages import data_sets
 from nephoscope.app.stages.data_sets import Stores
 from nephoscope.app.stages.planning import read_study
 from nephoscope.model.errors import InputError
-from nephoscope.prices.object_storage import month_usd
+from nephoscope.prices.kept import objects_usd
 from nephoscope.providers.aws.kept import S3
 from nephoscope.providers.azure.kept import Blobs
 from nephoscope.providers.cloud.data_sets import ObjectStorage, StoredObject, data_sets_of
@@ -124,7 +124,7 @@ def test_data_sets_are_listed_with_size_and_age_and_deleted_by_name(cloud: Cloud
     assert [(one.name, one.size_bytes, len(one.objects)) for one in found.sets] == [(TPCC, 1002, 2), (KV, 1, 1)]
     rows = data_sets.rows_of(found.sets, SystemClock().unix_ms())
     assert all(0 <= row.age_days < 400 for row in rows)
-    assert rows[0].usd_per_month == month_usd(cloud.bucket.provider, 1002)
+    assert rows[0].usd_per_month == objects_usd(cloud.bucket.provider, 1002)
     assert "2 data sets" in data_sets.total(rows)
 
     with pytest.raises(InputError, match="there is no data set other; nothing was deleted"):

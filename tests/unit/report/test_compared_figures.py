@@ -13,12 +13,18 @@ from nephoscope.model.analysed import AnalysedStudy
 from nephoscope.model.price_rows import CostRow, PricePerformance, TransferRow
 from nephoscope.model.rows import ConfigurationRow, TrialRow
 from nephoscope.model.subjects import Subject
-from nephoscope.report.figures import groups, line_charts, row_charts
+from nephoscope.report.figures import groups, row_charts
 from nephoscope.report.figures.dollars import cost_per_run, dollars
 from nephoscope.report.figures.network import BINS, ranges_of, round_trips, throughput_histogram, throughput_ranges
 from nephoscope.report.figures.results import all_steps, curves_of, maximum, of_databases, results_of
 from nephoscope.report.figures.spec import Spec, unchecked, unpacked
-from nephoscope.report.figures.steps import best_over_warehouses, curves_by_cloud, over_memory, over_warehouses
+from nephoscope.report.figures.steps import (
+    MAX_LINES,
+    best_over_warehouses,
+    curves_by_cloud,
+    over_memory,
+    over_warehouses,
+)
 from nephoscope.report.figures.storage import by_storage, storage_shares
 from nephoscope.report.figures.tops import best_of_clouds, consistency, tops
 from nephoscope.report.parts import Book, Figure
@@ -146,10 +152,10 @@ def test_every_line_has_its_name_and_no_panel_more_than_have_room() -> None:
     parts = [one for title, spec in specs(figure).items() if title.startswith("AWS, 8") for one in [spec["datasets"]]]
     every = {row["series"] for part in parts for row in part["rows"]}
     assert {name["series"] for part in parts for name in part["names"]} == every
-    assert len(every) > line_charts.MAX_LINES
+    assert len(every) > MAX_LINES
     for part in parts:
         places = sorted(name["place"] for name in part["names"])
-        assert len(places) <= line_charts.MAX_LINES
+        assert len(places) <= MAX_LINES
         assert all(later - earlier > 0 for earlier, later in pairwise(places))
     assert {one["at"] for one in drawn} == {50, 75, 100, 125, 150}
     wide = best_over_warehouses(of, steps)

@@ -21,8 +21,7 @@ from nephoscope.model.records import Metric, Omission, SourceRecord
 from nephoscope.model.rows import Comparison, ComparisonVerdict, Statistic, TrialRow
 from nephoscope.model.sentence import Sentence
 from nephoscope.report.main.boards import main_board
-from nephoscope.report.main.compared import compared, design
-from nephoscope.report.main.measured import measured
+from nephoscope.report.main.measured import compared, design, measured
 from nephoscope.report.main.verdict import MAX_CARDS, Card, Verdict, repair, verdict
 from nephoscope.report.page import render_pages
 from nephoscope.report.parts import Book, Page

@@ -5,10 +5,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from nephoscope.stats.far_off import ONE_IN, without_far_off
 from nephoscope.stats.leaderboard import Leaderboard, possible_best
 from nephoscope.stats.samples import Floats
 from nephoscope.stats.two_way import two_way_fit
+from nephoscope.stats.unlike import ONE_IN, without_far_off
 
 
 def draws(k: int, n: int, seed: int) -> Floats:

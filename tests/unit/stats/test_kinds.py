@@ -5,9 +5,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from nephoscope.stats.kinds import kinds_of
 from nephoscope.stats.leaderboard import Leaderboard, contrast, differences, half_widths, possible_best, ties
 from nephoscope.stats.samples import Floats
+from nephoscope.stats.unlike import kinds_of
 
 TWO_KINDS = [0.01, -0.11, 0.0, 0.01, -0.01, -0.09, 0.0, 0.01, -0.1, 0.01]
 

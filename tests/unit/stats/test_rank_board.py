@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 from scipy import stats as scipy_stats  # type: ignore[import-untyped]
 
-from nephoscope.stats.rank_board import possible_best_by_ranks, surely_above
+from nephoscope.stats.leaderboard import possible_best_by_ranks, surely_above
 
 
 def test_groups_that_do_not_overlap_are_in_order() -> None:

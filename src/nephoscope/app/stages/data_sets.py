@@ -8,8 +8,8 @@ from nephoscope.app.stages.planning import read_study
 from nephoscope.model.errors import InputError, NephoscopeError
 from nephoscope.model.units import GIB, SECONDS_PER_DAY
 from nephoscope.model.words import counted
-from nephoscope.prices import object_storage, snapshots
 from nephoscope.prices.book import shipped
+from nephoscope.prices.kept import objects_usd, snapshots_usd
 from nephoscope.providers.cloud.data_sets import ObjectStorage, data_sets_of
 from nephoscope.providers.cloud.snapshots import Snapshot, Snapshots, SnapshotSet, sets_of
 from nephoscope.study.address import Bucket, bucket_of
@@ -198,8 +198,8 @@ def rows_of(sets: Sequence[KeptSet], now_unix_ms: int) -> list[Row]:
 
 def _month_usd(place: Place, size_bytes: int) -> float | None:
     if isinstance(place, Bucket):
-        return object_storage.month_usd(place.provider, size_bytes)
-    return snapshots.month_usd(shipped(), place.provider, place.region, size_bytes)
+        return objects_usd(place.provider, size_bytes)
+    return snapshots_usd(shipped(), place.provider, place.region, size_bytes)
 
 
 def cells(rows: Sequence[Row]) -> Iterator[tuple[str, ...]]:

@@ -20,12 +20,11 @@ from nephoscope.plan import calendar
 from nephoscope.plan.bill import Bill, Spend, bill_of
 from nephoscope.plan.cut import Cut, LeftOut, affordable, chapters_of, part_of
 from nephoscope.plan.cut import left_out as parts_left_out
+from nephoscope.plan.disks import Footprint, check_raw, check_space
 from nephoscope.plan.expand import expand, fitting_cells
 from nephoscope.plan.next_dollars import Purchase, purchases
 from nephoscope.plan.placement import clusters_of
 from nephoscope.plan.quotas import RegionNeeds, needs_of
-from nephoscope.plan.raw import check_raw
-from nephoscope.plan.space import Footprint, check_space
 from nephoscope.providers.cloud.check import require_possible
 from nephoscope.study.load import expanded_text, load_study, load_with_lines
 from nephoscope.study.managed import study_as_provided

@@ -14,8 +14,8 @@ from typing import Any, Literal
 from typing_extensions import override
 
 from nephoscope.benchmarks.base import Benchmark, RawOutput, Site
-from nephoscope.benchmarks.beside import beside
 from nephoscope.machines.remote import Command
+from nephoscope.machines.shielded import meanwhile
 from nephoscope.model.bounded_json import load_json
 from nephoscope.model.errors import OutputUnreadable, TrialFailure
 from nephoscope.model.records import Measurement, Metric, measured
@@ -42,7 +42,7 @@ async def frequency_watched(site: Site) -> AsyncIterator[None]:
     """Looks at the first database machine now and then for the time of the block; leaves `cpu-frequency.jsonl`."""
     rows: list[str] = []
     try:
-        async with beside(_watch(site, rows)):
+        async with meanwhile(_watch(site, rows)):
             yield
     finally:
         (site.raw_dir / _RAW).write_text("".join(rows), encoding="utf-8")

@@ -18,10 +18,9 @@ from typing_extensions import override
 
 from nephoscope.benchmarks.base import Benchmark, Ended, Needs, RawOutput, Site
 from nephoscope.benchmarks.database.kv import Kv, KvParameters
-from nephoscope.benchmarks.faults.inflict import LoadClock, Schedule, inflict, inflicted, victim_of
+from nephoscope.benchmarks.faults.inflict import KINDS, LoadClock, Schedule, inflict, inflicted, victim_of
 from nephoscope.benchmarks.faults.kinds import Severity
 from nephoscope.benchmarks.faults.outages import SLOW, USUAL, Effect, FaultedLoad
-from nephoscope.benchmarks.faults.registry import KINDS
 from nephoscope.benchmarks.histograms import Quantile, merged, value_ns
 from nephoscope.benchmarks.load import contract
 from nephoscope.benchmarks.load import output as load_output

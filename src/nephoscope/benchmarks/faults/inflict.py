@@ -1,4 +1,4 @@
-"""Inflicts faults beside a load, and notes when each began and ended by the load machine's clock.
+"""Every kind of fault, and inflicting them beside a load: when each began and ended by the load machine's clock.
 
 Whatever stops this, a fault that was applied is undone before it ends. If nephoscope is killed, servers on this machine
 end with it, and the machine itself resumes a paused server.
@@ -7,15 +7,28 @@ end with it, and the machine itself resumes a paused server.
 import asyncio
 import math
 import random
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
+from types import MappingProxyType
 
 from pydantic import TypeAdapter, ValidationError
 
 from nephoscope.benchmarks.base import RawOutput, Site
-from nephoscope.benchmarks.faults.kinds import GRACE_S, USUAL_SEVERITY, Fault, Severity, State, Victim
+from nephoscope.benchmarks.faults.disk import SlowDisk, StalledDisk
+from nephoscope.benchmarks.faults.kinds import (
+    GRACE_S,
+    USUAL_SEVERITY,
+    Fault,
+    Kill,
+    Pause,
+    Restart,
+    Severity,
+    State,
+    Victim,
+)
+from nephoscope.benchmarks.faults.network import Loss, OneWayPartition, PartialPartition, Partition
 from nephoscope.benchmarks.faults.outages import USUAL
-from nephoscope.benchmarks.faults.registry import KINDS
+from nephoscope.benchmarks.faults.several import RollingRestart, ZoneOutage
 from nephoscope.benchmarks.load.contract import Interval
 from nephoscope.databases.base import CanRestart, HasFailover
 from nephoscope.machines.remote import Command
@@ -23,6 +36,23 @@ from nephoscope.machines.shielded import to_its_end
 from nephoscope.model.errors import DatabaseFailed, InputError, NephoscopeError, OutputUnreadable
 from nephoscope.model.records import FaultKind, InflictedFault, ServerRole, VictimRule
 from nephoscope.model.sentence import NO_SENTENCE, Sentence
+
+KINDS: Mapping[FaultKind, Fault] = MappingProxyType(
+    {
+        "kill": Kill(),
+        "pause": Pause(),
+        "restart": Restart(),
+        "rolling-restart": RollingRestart(),
+        "zone-outage": ZoneOutage(),
+        "slow-disk": SlowDisk(),
+        "stalled-disk": StalledDisk(),
+        "partition": Partition(),
+        "partial-partition": PartialPartition(),
+        "one-way-partition": OneWayPartition(),
+        "loss": Loss(),
+    }
+)
+
 
 FAULTS = "faults.json"
 """Name of the raw file: those that were inflicted, in order of time."""

@@ -8,11 +8,11 @@ from contextlib import asynccontextmanager, suppress
 from pydantic import ValidationError
 
 from nephoscope.benchmarks.base import RawOutput, Site
-from nephoscope.benchmarks.beside import beside
 from nephoscope.benchmarks.load.contract import Interval
 from nephoscope.benchmarks.load.server_costs import Reading
 from nephoscope.benchmarks.load.spec import LoadSpec
 from nephoscope.databases.base import Endpoint, HasCounters, HasLoadedBytes
+from nephoscope.machines.shielded import meanwhile
 from nephoscope.model.errors import NephoscopeError, OutputUnreadable
 from nephoscope.model.frozen import Frozen
 from nephoscope.model.units import MS_PER_SECOND
@@ -90,7 +90,7 @@ async def telling_loads(site: Site, fixture: str, whole_bytes: int) -> AsyncIter
     """Calls `site.loading` now and every two seconds while the block runs, and `site.loaded` at its end."""
     site.loading(None)
     try:
-        async with beside(_watch(site, fixture, whole_bytes)):
+        async with meanwhile(_watch(site, fixture, whole_bytes)):
             yield
     finally:
         site.loaded()

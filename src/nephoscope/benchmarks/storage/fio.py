@@ -6,8 +6,16 @@ from typing_extensions import override
 
 from nephoscope.benchmarks.base import Benchmark, Needs, RawOutput, Site
 from nephoscope.benchmarks.storage.fio_jobs import FioJob, FioParameters
-from nephoscope.benchmarks.storage.fio_log import rates_by_second, step_ms, work_by_step
-from nephoscope.benchmarks.storage.fio_output import FURTHER_PERCENTILES, PERCENTILES, sides_of, the_job, values_of
+from nephoscope.benchmarks.storage.fio_output import (
+    FURTHER_PERCENTILES,
+    PERCENTILES,
+    rates_by_second,
+    sides_of,
+    step_ms,
+    the_job,
+    values_of,
+    work_by_step,
+)
 from nephoscope.benchmarks.storage.target import GRACE_S, Target, filename, require_done, target_of, write_target
 from nephoscope.databases.base import Endpoint
 from nephoscope.machines.remote import Command

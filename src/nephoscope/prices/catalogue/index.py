@@ -1,10 +1,16 @@
-"""What the small table of the catalogue says of each type. It is read where a plan only asks what a type is."""
+"""The small tables of the catalogue, which are read where a plan only asks what a type is; and results of others.
+
+`python -m scripts.public_cpu_results` writes what Spare Cores measured with stress-ng and membench from their files,
+through the importer `spare-cores`.
+"""
 
 import csv
 import difflib
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from functools import cache
 from importlib import resources
+
+from nephoscope.model.standing import PublicMemory, PublicResult
 
 MAX_NAMES = 3
 
@@ -30,3 +36,26 @@ def nearest(provider: str | None, name: str) -> list[str]:
     by_short = {short_name(one): one for maker, one in architectures() if provider in {maker, None}}
     close = difflib.get_close_matches(short_name(name), by_short, n=MAX_NAMES, cutoff=0.75)
     return [by_short[one] for one in close]
+
+
+SOURCE = "Spare Cores, sc-inspector-data of 2026-08-22"
+LICENCE = "CC BY-SA 4.0"
+STRESSOR, METHOD = "cpu", "div16"
+"""What they ran: `stress-ng --cpu N --cpu-method div16 -t 10`."""
+
+
+@cache
+def public_results() -> tuple[PublicResult, ...]:
+    """A row for each type of the catalogue that they measured."""
+    return tuple(PublicResult.model_validate(row) for row in _rows("measured.csv"))
+
+
+@cache
+def public_memory() -> tuple[PublicMemory, ...]:
+    """A row for each type whose memory they measured."""
+    return tuple(PublicMemory.model_validate(row) for row in _rows("memory.csv"))
+
+
+def _rows(name: str) -> Iterator[dict[str, str]]:
+    text = resources.files("nephoscope.prices.catalogue").joinpath(name).read_text(encoding="utf-8")
+    yield from csv.DictReader(text.splitlines())

@@ -35,10 +35,10 @@ from nephoscope.report.parts import (
     Row,
     Table,
     evidence_cell,
+    interval_cells,
     validity_key,
 )
 from nephoscope.report.tables.rows import table_of
-from nephoscope.report.tables.statistics import interval_cells
 from nephoscope.report.wording import unit_text
 
 POINT = "point."

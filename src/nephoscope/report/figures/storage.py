@@ -9,7 +9,7 @@ from nephoscope.model import numbers as people
 from nephoscope.model.price_rows import CostRow
 from nephoscope.model.records import Direction, Metric
 from nephoscope.model.rows import BenchmarkRow, ConfigurationRow, Statistic
-from nephoscope.model.storage_classes import GENERAL, HIGH, LOCAL, storage_class
+from nephoscope.model.words import GENERAL, HIGH, LOCAL, storage_class
 from nephoscope.report.figures import groups, row_charts
 from nephoscope.report.figures.groups import Groups
 from nephoscope.report.figures.results import Curve, Results, curves_of, results_of

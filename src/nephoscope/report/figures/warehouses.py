@@ -7,8 +7,7 @@ from nephoscope.model.rows import BenchmarkRow
 from nephoscope.model.words import counted
 from nephoscope.report.figures import theme
 from nephoscope.report.figures.searches import Point, chart, points_of
-from nephoscope.report.parts import Book, Cell, Column, Figure, Row, Table, validity_key
-from nephoscope.report.tables.statistics import interval_cells
+from nephoscope.report.parts import Book, Cell, Column, Figure, Row, Table, interval_cells, validity_key
 
 WAREHOUSES, PASSED = "point.warehouses", "point.passed"
 MOST, FAILING = "most_warehouses", "least_failing_warehouses"

@@ -24,15 +24,26 @@ from nephoscope.report.figures.spec import Spec
 from nephoscope.report.figures.steps import best_over_warehouses
 from nephoscope.report.figures.storage import storage_shares
 from nephoscope.report.main import chapter_figures, cost_figures, curves, outages
-from nephoscope.report.main.advertised import measured_of_advertised
+from nephoscope.report.main.advertised import delivered_over_time, measured_of_advertised
 from nephoscope.report.main.boards import TOP_OF_CHAPTER, Board, boards_of, in_order, main_board
 from nephoscope.report.main.core_pairs import core_pairs
 from nephoscope.report.main.cost_figures import operation_costs
 from nephoscope.report.main.money import cheapest
 from nephoscope.report.main.palette import Palette, for_machines, palette_of
-from nephoscope.report.main.promised import delivered_over_time
-from nephoscope.report.parts import Book, Cell, Column, Figure, Link, Row, Table, evidence_cell, filled, level_cell
-from nephoscope.report.tables.statistics import rank_cell, section_anchor
+from nephoscope.report.parts import (
+    Book,
+    Cell,
+    Column,
+    Figure,
+    Link,
+    Row,
+    Table,
+    evidence_cell,
+    filled,
+    level_cell,
+    rank_cell,
+    section_anchor,
+)
 from nephoscope.report.wording import candidates_text, title_with_unit
 
 MAX_FIGURES = 3

@@ -21,8 +21,7 @@ from nephoscope.report.figures.spec import Spec
 from nephoscope.report.main import charts
 from nephoscope.report.main.boards import TOP, Board, main_board
 from nephoscope.report.main.palette import Palette, palette_of
-from nephoscope.report.parts import Book, Cell, Column, Figure, KeyEntry, Link, Table, filled
-from nephoscope.report.tables.statistics import section_anchor
+from nephoscope.report.parts import Book, Cell, Column, Figure, KeyEntry, Link, Table, filled, section_anchor
 from nephoscope.report.wording import (
     basis_text,
     direction_text,

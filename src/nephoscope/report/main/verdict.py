@@ -20,9 +20,8 @@ from nephoscope.report.figures.results import Series, series_of, workload
 from nephoscope.report.main.boards import in_order
 from nephoscope.report.main.money import cost_lines
 from nephoscope.report.main.palette import Palette, palette_of
-from nephoscope.report.parts import Book
+from nephoscope.report.parts import Book, section_anchor
 from nephoscope.report.sections.trials import lost
-from nephoscope.report.tables.statistics import section_anchor
 from nephoscope.report.wording import Line, line_of, lines_text
 
 Asked = tuple[Question, Answer]

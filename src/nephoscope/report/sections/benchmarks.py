@@ -27,13 +27,13 @@ from nephoscope.report.parts import (
     KeyEntry,
     Table,
     filled,
+    section_anchor,
     state_badge,
     trial_cell,
     validity_key,
 )
 from nephoscope.report.sections.tables import headline_comparisons, of_benchmark
 from nephoscope.report.tables.rows import data_of_figure
-from nephoscope.report.tables.statistics import section_anchor
 from nephoscope.report.wording import (
     axis_title,
     direction_text,

@@ -11,8 +11,7 @@ from nephoscope.model.rows import BenchmarkRow
 from nephoscope.report.figures.dollars import cost_per_run, dollars, money_interval
 from nephoscope.report.figures.results import all_steps, every_step, of_databases
 from nephoscope.report.figures.storage import storage_shares
-from nephoscope.report.parts import Book, Cell, Column, Figure, Row, Table, evidence_cell
-from nephoscope.report.tables.statistics import rank_cell
+from nephoscope.report.parts import Book, Cell, Column, Figure, Row, Table, evidence_cell, rank_cell
 from nephoscope.report.wording import ENOUGH, basis_text, paid_for
 
 _MORE_COLUMNS = (

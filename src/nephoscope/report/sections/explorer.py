@@ -18,8 +18,7 @@ from nephoscope.model.records import Direction, Metric
 from nephoscope.model.rows import BenchmarkRow, ConfigurationRow, MachineRow, Statistic
 from nephoscope.model.words import PROVIDERS
 from nephoscope.report.main.boards import in_order
-from nephoscope.report.parts import Book
-from nephoscope.report.tables.statistics import section_anchor
+from nephoscope.report.parts import Book, section_anchor
 from nephoscope.report.wording import basis_text
 
 STEP = 1.01

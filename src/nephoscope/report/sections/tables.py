@@ -22,9 +22,15 @@ from nephoscope.model.rows import (
     TrialRow,
 )
 from nephoscope.report.main.doubts import plan_notes
-from nephoscope.report.parts import MAX_METRIC_ROWS, MAX_METRIC_ROWS_IN_ALL, Book, Table, trial_anchor
+from nephoscope.report.parts import (
+    MAX_METRIC_ROWS,
+    MAX_METRIC_ROWS_IN_ALL,
+    Book,
+    Table,
+    comparison_anchor,
+    trial_anchor,
+)
 from nephoscope.report.tables.rows import table_of
-from nephoscope.report.tables.statistics import comparison_anchor
 
 Tables = list[Table]
 Columns = tuple[str, ...]

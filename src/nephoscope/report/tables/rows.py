@@ -27,12 +27,12 @@ from nephoscope.report.parts import (
     Row,
     Table,
     evidence_cell,
+    rank_cell,
     state_badge,
     trial_cell,
     trial_links,
     verdict_badge,
 )
-from nephoscope.report.tables.statistics import rank_cell
 from nephoscope.report.wording import ENOUGH, direction_text, text_of_bound, unit_text, view_text
 
 CAPTIONS: Mapping[str, str] = {

@@ -13,9 +13,8 @@ from typing import Any
 import pytest
 
 from nephoscope.benchmarks.base import Site
-from nephoscope.benchmarks.faults.inflict import LoadClock, Schedule, inflict, inflicted, victim_of
+from nephoscope.benchmarks.faults.inflict import KINDS, LoadClock, Schedule, inflict, inflicted, victim_of
 from nephoscope.benchmarks.faults.kinds import STOPPED, State, Victim
-from nephoscope.benchmarks.faults.registry import KINDS
 from nephoscope.benchmarks.load import output as load_output
 from nephoscope.databases.base import Server
 from nephoscope.databases.fake import FakeDatabase

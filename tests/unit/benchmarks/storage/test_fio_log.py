@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from nephoscope.benchmarks.storage.fio_log import rates_by_second, step_ms, work_by_step
+from nephoscope.benchmarks.storage.fio_output import rates_by_second, step_ms, work_by_step
 
 STEPS = 30
 RATE = 4000
