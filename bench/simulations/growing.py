@@ -7,8 +7,7 @@ import numpy as np
 
 from nephoscope.stats.leaderboard import Leaderboard, possible_best
 from nephoscope.stats.samples import Floats, Indices
-from nephoscope.stats.sequential import FIRST_LOOK, Stage, State, look_for_best, references
-from nephoscope.stats.spending import levels
+from nephoscope.stats.sequential import FIRST_LOOK, Stage, State, levels, look_for_best, references
 
 ALPHA, MARGIN = 0.05, 0.015
 SPEEDS = (

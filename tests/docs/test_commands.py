@@ -12,7 +12,7 @@ import yaml
 from nephoscope.app.stages import planning
 from nephoscope.benchmarks.load.contract import OUTPUT_LINE
 from nephoscope.benchmarks.load.spec import LoadSpec
-from nephoscope.model.references import references
+from nephoscope.model.publication import references
 from nephoscope.study.model import Report
 from tests.docs import pages
 from tests.support.generated import STALE

@@ -18,8 +18,7 @@ from nephoscope.model.looks import Look
 from nephoscope.model.questions import Behind, BestRow
 from nephoscope.model.written import Scope
 from nephoscope.stats.decide import ALPHA
-from nephoscope.stats.detectable import errors_to_exclude
-from nephoscope.stats.leaderboard import possible_best, ties
+from nephoscope.stats.leaderboard import errors_to_exclude, possible_best, ties
 from nephoscope.stats.samples import Indices
 from nephoscope.study.contrasts import scopes_of
 

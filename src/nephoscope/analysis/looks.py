@@ -17,8 +17,7 @@ from nephoscope.analysis.units import counted_cells
 from nephoscope.model.looks import RULE, Look, QuestionAtLook
 from nephoscope.model.rows import TrialRow
 from nephoscope.stats.decide import ALPHA
-from nephoscope.stats.sequential import FIRST_LOOK, Stage, look_at_contrast, look_for_best, references
-from nephoscope.stats.spending import levels
+from nephoscope.stats.sequential import FIRST_LOOK, Stage, levels, look_at_contrast, look_for_best, references
 from nephoscope.study.contrasts import Question, contrasts_of, scopes_of
 from nephoscope.study.model import Configuration, Study
 

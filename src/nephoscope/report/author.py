@@ -17,9 +17,9 @@ from nephoscope.insights.predictors import order_of
 from nephoscope.model import numbers as people
 from nephoscope.model.analysed import AnalysedStudy
 from nephoscope.model.errors import InputError
+from nephoscope.model.publication import WRITTEN, Reference, reference, references
 from nephoscope.model.questions import BestRow
 from nephoscope.model.records import Metric
-from nephoscope.model.references import WRITTEN, Reference, reference, references
 from nephoscope.model.rows import ClaimRow
 from nephoscope.model.written import OVERALL
 from nephoscope.report.parts import Book

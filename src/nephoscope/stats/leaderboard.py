@@ -7,6 +7,7 @@ by Holm, say who is surely better, and no pair is a tie. With many configuration
 whatever the values look like.
 """
 
+import math
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
@@ -14,7 +15,7 @@ from functools import cached_property
 import numpy as np
 from scipy import special  # type: ignore[import-untyped]
 
-from nephoscope.stats.decide import holm
+from nephoscope.stats.decide import ALPHA, POWER, holm
 from nephoscope.stats.limits import NO_SPREAD
 from nephoscope.stats.moderation import Spreads, completed, moderated
 from nephoscope.stats.order import excess_of
@@ -401,3 +402,23 @@ def _contrast(estimate: float, error: float, freedom: float, doubt: tuple[float,
     if error == 0:
         return Contrast(estimate, 0.0, freedom, 1.0 if sure == 0 else 0.0, *doubt)
     return Contrast(estimate, error, freedom, 2 * float(special.stdtr(freedom, -abs(sure) / error)), *doubt)
+
+
+_MAX_FREEDOM = 1e9
+"""Infinitely many, for quantiles of Student's t."""
+
+
+def errors_to_exclude(configurations: int, freedom: float, alpha: float = ALPHA, power: float = POWER) -> float:
+    """How many standard errors of a gap a configuration must be behind the best to be excluded with this power.
+
+    Args:
+        configurations: those that compete, at least 2.
+        freedom: degrees of freedom of the standard error.
+        alpha: error rate of the question.
+        power: chance of excluding it.
+
+    Returns:
+        Infinite if there are too few degrees of freedom for any claim.
+    """
+    needed = float(critical_range(configurations, freedom, alpha)) / math.sqrt(2)
+    return needed + float(special.stdtrit(min(freedom, _MAX_FREEDOM), power))

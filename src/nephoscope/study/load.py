@@ -15,7 +15,7 @@ from pydantic_core import from_json
 from nephoscope.model.bounded_toml import beyond_limits
 from nephoscope.model.errors import StudyError
 from nephoscope.model.frozen import Frozen
-from nephoscope.model.references import references
+from nephoscope.model.publication import references
 from nephoscope.model.words import counted
 from nephoscope.model.written import OVERALL
 from nephoscope.study import rules

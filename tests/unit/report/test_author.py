@@ -8,8 +8,7 @@ from pydantic import ValidationError
 from nephoscope.analysis.lookup import Lookup
 from nephoscope.model.analysed import AnalysedStudy
 from nephoscope.model.errors import InputError
-from nephoscope.model.publication import AuthorText, Publication
-from nephoscope.model.references import reference
+from nephoscope.model.publication import AuthorText, Publication, reference
 from nephoscope.report.author import quoted, require_complete, texts
 from nephoscope.report.page import render_pages
 from nephoscope.report.parts import Book, Page

@@ -8,8 +8,8 @@ from nephoscope.analysis.lookup import Lookup
 from nephoscope.benchmarks.database.max_warehouses import MaxWarehouses
 from nephoscope.insights.registry import analyse
 from nephoscope.model.rows import MeasurementRow, TrialRow
+from nephoscope.report.figures.searches import warehouse_figures
 from nephoscope.report.figures.spec import unpacked
-from nephoscope.report.figures.warehouses import warehouse_figures
 from nephoscope.report.parts import Book
 from nephoscope.report.sections.benchmarks import benchmark_section
 from tests.unit.analysis.study_builder import inputs, measurement, trial

@@ -5,8 +5,8 @@ import math
 import numpy as np
 import pytest
 
-from nephoscope.stats.detectable import errors_to_exclude
 from nephoscope.stats.detectable_table import critical_values, detectable_share
+from nephoscope.stats.leaderboard import errors_to_exclude
 from nephoscope.stats.studentized_range import MAX_GROUPS
 from tests.docs.critical_values import computed
 from tests.support.generated import STALE

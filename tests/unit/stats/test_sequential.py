@@ -8,8 +8,16 @@ from scipy.special import ndtri  # type: ignore[import-untyped]
 
 from bench.simulations.growing import Shape, drawn, grown
 from nephoscope.stats.leaderboard import Leaderboard, possible_best
-from nephoscope.stats.sequential import FIRST_LOOK, Stage, State, look_at_contrast, look_for_best, references
-from nephoscope.stats.spending import EARLY_LEVEL, levels
+from nephoscope.stats.sequential import (
+    EARLY_LEVEL,
+    FIRST_LOOK,
+    Stage,
+    State,
+    levels,
+    look_at_contrast,
+    look_for_best,
+    references,
+)
 
 
 def stage(block: int, last: int, level: float = 0.001) -> Stage:

@@ -1,8 +1,9 @@
-"""Figures of a search for the highest load: achieved rate and response times over offered load, and its table."""
+"""Figures of a search for the highest load or the most warehouses: curves over its points, and its table."""
 
 import re
 from collections import defaultdict
 from collections.abc import Collection, Mapping, Sequence
+from dataclasses import dataclass
 from typing import Any
 
 import altair as alt
@@ -12,7 +13,7 @@ from nephoscope.insights.names import type_name
 from nephoscope.model import numbers as people
 from nephoscope.model.records import OF_OUTAGE, Metric
 from nephoscope.model.rows import BenchmarkRow, MachineRow, PassRow, Statistic
-from nephoscope.model.words import counted
+from nephoscope.model.words import capitalised, counted
 from nephoscope.report.figures import charts, theme
 from nephoscope.report.figures.spec import (
     Rows,
@@ -46,7 +47,7 @@ POINT = "point."
 LIMIT = "limit."
 """Prefix of the metrics that hold the limits of a rule; they are not measured."""
 OFFERED, ACHIEVED, PASSED = "point.offered_per_s", "point.achieved_per_s", "point.passed"
-FAILING = "lowest_failing_load_per_s"
+FAILING_LOAD = "lowest_failing_load_per_s"
 _RESPONSE = re.compile(r"point\.(?P<operation>.+)\.response_(?P<which>\w+)")
 _HEIGHT = 230
 
@@ -98,81 +99,129 @@ def points_of(lookup: Lookup, row: BenchmarkRow, at: str = OFFERED) -> dict[str,
     return by_configuration
 
 
-def _achieved(book: Book, row: BenchmarkRow, points: dict[str, list[Point]]) -> Figure:
-    most = max(float(point[OFFERED]) for many in points.values() for point in many)
-    scale = people.scale_for("1/s", [most])
+@dataclass(frozen=True)
+class _Over:
+    """Where the points of a search are."""
+
+    metric: str
+    field: str
+    about: str
+    """'offered load', as text alternatives say it."""
+    title: str
+    """Of the axis."""
+    scale: people.Scale
+    ends: tuple[str, str]
+    """Metrics between which the limit lies: the highest confirmed level, and the lowest from which on none passed."""
+
+
+def _panels(
+    book: Book,
+    row: BenchmarkRow,
+    points: Mapping[str, Sequence[Point]],
+    over: _Over,
+    what: str,
+    series: Mapping[str, tuple[str, str]],
+    limits: Mapping[str, str],
+    up: tuple[people.Scale, bool],
+) -> list[tuple[str, str, Spec]]:
+    """One for each configuration.
+
+    Args:
+        book: of the page.
+        row: the benchmark that searched.
+        points: by configuration.
+        over: where they are.
+        what: is drawn, for text alternatives.
+        series: metric -> its name and its colour; an empty colour: that of the configuration.
+        limits: metric that holds a limit -> the label of its line.
+        up: scale of the vertical axis, and whether it is logarithmic.
+    """
+    scale, log = up
     drawn = []
     for name, many in points.items():
         rows = [
             {
-                "offered": scale.value(float(point[OFFERED])),
-                "value": scale.value(float(point[ACHIEVED])),
-                "series": "achieved",
+                over.field: over.scale.value(float(point[over.metric])),
+                "value": scale.value(float(point[metric])),
+                "series": called,
                 "counts": bool(point[PASSED]),
                 "trial": point["trial"],
             }
             for point in many
+            for metric, (called, _) in series.items()
+            if metric in point
         ]
-        colour = theme.colour(book.lookup.configurations.index(name), len(book.lookup.configurations))
-        across = ("offered", f"offered, {scale.unit}")
-        spec = chart(rows, _bracket(book, row, name, scale), [], {"achieved": colour}, across, (scale.unit, False))
-        drawn.append((name, f"Achieved against offered of {name}: {counted(len(many), 'point')}.", spec))
+        lines = [
+            {"limit": scale.value(one.compared.value), "label": label}
+            for metric, label in limits.items()
+            for one in book.lookup.of_configuration(row.benchmark, metric, name)
+        ]
+        bracket = [
+            {"level": over.scale.value(one.compared.value)}
+            for end in over.ends
+            for one in book.lookup.of_configuration(row.benchmark, end, name)
+        ]
+        own = theme.colour(book.lookup.configurations.index(name), len(book.lookup.configurations))
+        signs = {called: colour or own for called, colour in series.values()}
+        spec = chart(rows, bracket, lines, signs, (over.field, over.title), (scale.unit, log))
+        drawn.append((name, f"{what} of {name} over {over.about}: {counted(len(many), 'point')}.", spec))
+    return drawn
+
+
+def _offered(row: BenchmarkRow, points: Mapping[str, Sequence[Point]]) -> _Over:
+    scale = people.scale_for("1/s", [float(point[OFFERED]) for many in points.values() for point in many])
+    return _Over(
+        OFFERED, "offered", "offered load", f"offered, {scale.unit}", scale, (headlines(row)[0].name, FAILING_LOAD)
+    )
+
+
+def _passed_key(points: Mapping[str, Sequence[Point]]) -> list[KeyEntry]:
+    return validity_key((bool(point[PASSED]) for many in points.values() for point in many), "passed", "did not pass")
+
+
+def _achieved(book: Book, row: BenchmarkRow, points: dict[str, list[Point]]) -> Figure:
+    over = _offered(row, points)
     return book.figure(
         f"{row.benchmark}: achieved and offered load",
-        f"{unit_text(scale)}, closer to the diagonal is better",
+        f"{unit_text(over.scale)}, closer to the diagonal is better",
         "Each sign is one point of a search. A point passed if the rule held and the load generator was not the limit. "
         "The limit lies between the dashed lines: the highest confirmed level, and the lowest level from which on none "
         "passed (medians over replicates). Both axes start at zero.",
-        drawn,
-        key=validity_key((bool(point[PASSED]) for many in points.values() for point in many), "passed", "did not pass"),
+        _panels(book, row, points, over, "Achieved load", {ACHIEVED: ("achieved", "")}, {}, (over.scale, False)),
+        key=_passed_key(points),
         table=qualification(book, [row]),
     )
 
 
 def _responses(book: Book, row: BenchmarkRow, points: dict[str, list[Point]], operation: str) -> Figure | None:
     """None when no point has enough of these operations."""
-    seen = {which: f"point.{operation}.response_{which}" for which in statistics_shown(row, operation, points)}
+    seen = statistics_shown(row, operation, points)
     if not seen:
         return None
-    rates = people.scale_for("1/s", [float(point[OFFERED]) for many in points.values() for point in many])
-    scale = people.scale_for("s", [float(point[name]) for many in points.values() for point in many
-                                   for name in seen.values() if name in point])  # fmt: skip
     colours = [theme.PERCENTILE_COLOURS[place % len(theme.PERCENTILE_COLOURS)] for place, _ in enumerate(seen)]
-    drawn = []
-    for name, many in points.items():
-        rows = [
-            {
-                "offered": rates.value(float(point[OFFERED])),
-                "value": scale.value(float(point[metric])),
-                "series": which,
-                "counts": bool(point[PASSED]),
-                "trial": point["trial"],
-            }
-            for point in many
-            for which, metric in seen.items()
-            if metric in point
-        ]
-        limits = [
-            {"limit": scale.value(one.compared.value), "label": f"limit of {which}"}
-            for which in seen
-            for one in book.lookup.of_configuration(row.benchmark, f"{LIMIT}{operation}.{which}", name)
-        ]
-        signs, across = dict(zip(seen, colours, strict=True)), ("offered", f"offered, {rates.unit}")
-        spec = chart(rows, _bracket(book, row, name, rates), limits, signs, across, (scale.unit, True))
-        spoken = f"{', '.join(seen)} of {operation} against load of {name}: {counted(len(many), 'point')}."
-        drawn.append((name, spoken, spec))
+    series = {
+        f"point.{operation}.response_{which}": (which, colour) for which, colour in zip(seen, colours, strict=True)
+    }
+    limits = {f"{LIMIT}{operation}.{which}": f"limit of {which}" for which in seen}
+    scale = _scale_of("s", points, series)
+    what = f"{capitalised(', '.join(seen))} of {operation}"
     return book.figure(
         f"{row.benchmark}: response times of {operation} against load",
         f"{scale.unit}, lower is better",
         f"For {_all_of(operation)} of a point, measured from the moment each was due; logarithmic axis. Horizontal "
         "lines are the limits of the rule. Filled signs passed; hollow signs failed this limit or another one. "
         "Percentiles with too few operations are left out.",
-        drawn,
+        _panels(book, row, points, _offered(row, points), what, series, limits, (scale, True)),
         key=[
             KeyEntry(theme.sign(place)[1], colour, which)
             for place, (which, colour) in enumerate(zip(seen, colours, strict=True))
         ],
     )
+
+
+def _scale_of(unit: str, points: Mapping[str, Sequence[Point]], metrics: Collection[str]) -> people.Scale:
+    every = (float(point[one]) for many in points.values() for point in many for one in metrics if one in point)
+    return people.scale_for(unit, list(every))
 
 
 def _all_of(operation: str) -> str:
@@ -212,21 +261,12 @@ def chart(
     return finished([*layers, *limit_lines(bracket, limits)], _HEIGHT, points=rows, bracket=bracket, limits=limits)
 
 
-def _bracket(book: Book, row: BenchmarkRow, configuration: str, scale: people.Scale) -> list[dict[str, Any]]:
-    ends = (headlines(row)[0].name, FAILING)
-    return [
-        {"level": scale.value(one.compared.value)}
-        for end in ends
-        for one in book.lookup.of_configuration(row.benchmark, end, configuration)
-    ]
-
-
 def qualification(book: Book, rows: Sequence[BenchmarkRow]) -> Table | None:
     """Type, level, response times at that level, objects, price: like published qualifications, with intervals.
 
     One table for all searches, as each type may have objects of its own size; None if nothing else was measured.
     """
-    searched = [row for row in rows if any(metric.name == FAILING for metric in row.metrics)]
+    searched = [row for row in rows if any(metric.name == FAILING_LOAD for metric in row.metrics)]
     levels = [
         (row, one) for row in searched for one in book.lookup.statistics_of(row.benchmark, headlines(row)[0].name)
     ]
@@ -234,7 +274,7 @@ def qualification(book: Book, rows: Sequence[BenchmarkRow]) -> Table | None:
         return None
     scale = people.scale_for("1/s", [one.compared.value for _, one in levels])
     tails = _tails(book, [row for row, _ in levels])
-    failing = [one for row, _ in levels for one in book.lookup.statistics_of(row.benchmark, FAILING)]
+    failing = [one for row, _ in levels for one in book.lookup.statistics_of(row.benchmark, FAILING_LOAD)]
     columns = (
         Column("Configuration", hint="With its machine type."),
         Column(f"Highest load, {unit_text(scale)}", numeric=True, hint="With the interval over replicates."),
@@ -269,7 +309,7 @@ def _qualified(
     book: Book, row: BenchmarkRow, one: Statistic, scale: people.Scale, tails: Collection[Metric], *, fails: bool
 ) -> Row:
     name = one.configuration
-    failing = book.lookup.of_configuration(row.benchmark, FAILING, name)
+    failing = book.lookup.of_configuration(row.benchmark, FAILING_LOAD, name)
     interval, coverage = (cell.text for cell in interval_cells(one, scale))
     note = f"{interval} ({coverage})" if one.n > 1 else interval
     return Row(
@@ -382,3 +422,88 @@ def _passes_layers(rows: Rows, colour: str, unit: str) -> list[alt.Chart]:
     low = alt.Y("low:Q", title="%", axis=alt.Axis(**theme.TITLE_ABOVE))
     interval = base.mark_rule(color="var(--band-edge)").encode(y=low, y2="high:Q")
     return [interval, *by_counting(rows, *signs)]
+
+
+WAREHOUSES = "point.warehouses"
+MOST, LEAST_FAILING = "most_warehouses", "least_failing_warehouses"
+_WHOLE = people.Scale(1.0, "", "")
+"""Of numbers of warehouses."""
+QUANTITIES = (
+    ("point.efficiency", "limit.efficiency", "efficiency", "%"),
+    ("point.new_order_response", "limit.new_order_response", "New-Order response time", "s"),
+)
+"""Metric, the rule's limit for it, its title and its unit."""
+
+
+def warehouse_figures(book: Book, row: BenchmarkRow) -> list[Figure]:
+    """One per quantity; empty for a benchmark without a search over warehouses."""
+    points = points_of(book.lookup, row, WAREHOUSES)
+    return [
+        figure
+        for quantity in QUANTITIES
+        if any(quantity[0] in point for many in points.values() for point in many)
+        for figure in book.figures(_warehouses, row, points, quantity)
+    ]
+
+
+def _warehouses(
+    book: Book, row: BenchmarkRow, points: dict[str, list[Point]], quantity: tuple[str, str, str, str]
+) -> Figure:
+    metric, limit, title, unit = quantity
+    over = _Over(WAREHOUSES, "warehouses", "active warehouses", "active warehouses", _WHOLE, (MOST, LEAST_FAILING))
+    scale = _scale_of(unit, points, [metric])
+    up = (scale, False)
+    return book.figure(
+        f"{row.benchmark}: {title} over warehouses",
+        f"{scale.unit}, {'higher' if unit == '%' else 'lower'} is better",
+        "Each sign is one level of a search, with wait times. The limit lies between the dashed lines: the most "
+        "confirmed warehouses, and the fewest from which on no level passed (medians over replicates). The horizontal "
+        "line is the limit of the rule. Both axes start at zero.",
+        _panels(book, row, points, over, capitalised(title), {metric: (title, "")}, {limit: "limit"}, up),
+        key=_passed_key(points),
+        table=_most_warehouses(book, row) if metric == QUANTITIES[0][0] else None,
+    )
+
+
+_TOLD: tuple[tuple[str, str, dict[str, Any]], ...] = (
+    (MOST, "Maximum", {"hint": "Median over replicates."}),
+    (LEAST_FAILING, "Fewest failed warehouses", {}),
+    ("tpmc", "tpmC", {"hint": "Median at the level found."}),
+    ("efficiency_of_12_86", "Efficiency, %", {"hint": "Of 12.86 tpmC per warehouse."}),
+    ("new_order.response_p90", "New-Order p90, s", {}),
+)
+
+
+def _most_warehouses(book: Book, row: BenchmarkRow) -> Table | None:
+    """The level found for each configuration with its interval, and what was measured at that level."""
+    found = book.lookup.statistics_of(row.benchmark, MOST)
+    if not found:
+        return None
+    columns = (
+        Column("Configuration"),
+        *(Column(title, numeric=True, **more) for _, title, more in _TOLD),
+        Column(
+            "Interval of the median",
+            numeric=True,
+            hint="Interval of the highest number of warehouses, over replicates.",
+        ),
+        Column("Coverage", numeric=True),
+    )
+    body = tuple(
+        Row(
+            (
+                Cell(one.configuration, tone="name"),
+                *(Cell(_median(book, row, metric, one.configuration)) for metric, _, _ in _TOLD),
+                *interval_cells(one, _WHOLE),
+            )
+        )
+        for one in found
+    )
+    return Table(f"{row.benchmark}: maximum number of warehouses", columns, body, compact=True)
+
+
+def _median(book: Book, row: BenchmarkRow, metric: str, configuration: str) -> str:
+    found = book.lookup.of_configuration(row.benchmark, metric, configuration)
+    if not found:
+        return people.MISSING
+    return people.quantity(found[0].compared, "")

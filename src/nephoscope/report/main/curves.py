@@ -9,7 +9,7 @@ from nephoscope.model import numbers as people
 from nephoscope.model.records import Direction
 from nephoscope.model.rows import BenchmarkRow, Statistic
 from nephoscope.model.words import capitalised, counted
-from nephoscope.report.figures import searches, warehouses
+from nephoscope.report.figures import searches
 from nephoscope.report.figures.latency import Group, Times, groups_of
 from nephoscope.report.figures.results import BYTES, Curve, curves_of
 from nephoscope.report.figures.row_charts import FEW_TICKS
@@ -108,22 +108,22 @@ def _passed(passed: bool) -> dict[str, Any]:
 
 
 def _over_warehouses(book: Book, row: BenchmarkRow, palette: Palette, names: Sequence[str]) -> Figure | None:
-    every = searches.points_of(book.lookup, row, warehouses.WAREHOUSES)
+    every = searches.points_of(book.lookup, row, searches.WAREHOUSES)
     points = {name: every[name] for name in names if name in every}
     if not points:
         return None
     drawn = []
-    for metric, limit, title, unit in warehouses.QUANTITIES:
+    for metric, limit, title, unit in searches.QUANTITIES:
         values = [float(one[metric]) for many in points.values() for one in many if metric in one]
         if not values:
             continue
         scale = people.scale_for(unit, values)
         rows = [
-            _row(palette, name, float(one[warehouses.WAREHOUSES]), scale.value(float(one[metric])))
+            _row(palette, name, float(one[searches.WAREHOUSES]), scale.value(float(one[metric])))
             | {
-                "at_text": counted(round(float(one[warehouses.WAREHOUSES])), "warehouse"),
+                "at_text": counted(round(float(one[searches.WAREHOUSES])), "warehouse"),
                 "text": people.quantity(float(one[metric]), unit),
-                **_passed(bool(one[warehouses.PASSED])),
+                **_passed(bool(one[searches.PASSED])),
             }
             for name, many in points.items()
             for one in many

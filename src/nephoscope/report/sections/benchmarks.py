@@ -15,9 +15,8 @@ from nephoscope.report.figures.growth import growth_figures
 from nephoscope.report.figures.latency import latency_figures
 from nephoscope.report.figures.network import has_ranges
 from nephoscope.report.figures.results import courses
-from nephoscope.report.figures.searches import curve_figures, is_of_curve, pass_figures, points_of
+from nephoscope.report.figures.searches import curve_figures, is_of_curve, pass_figures, points_of, warehouse_figures
 from nephoscope.report.figures.spec import axis_note
-from nephoscope.report.figures.warehouses import warehouse_figures
 from nephoscope.report.main import ratios
 from nephoscope.report.parts import (
     Book,
