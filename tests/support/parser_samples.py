@@ -8,8 +8,7 @@ from typing import Any
 
 from nephoscope.model.errors import OutputUnreadable
 from nephoscope.parsers.coremark import parse_coremark
-from nephoscope.parsers.cpu_lines import parse_cpu_lines
-from nephoscope.parsers.cpuinfo import parse_cpuinfo
+from nephoscope.parsers.cpuinfo import parse_cpu_lines, parse_cpuinfo
 from nephoscope.parsers.dmidecode import parse_dmidecode
 from nephoscope.parsers.fio import parse_fio, parse_fio_log
 from nephoscope.parsers.identify import PARSERS, identify
@@ -20,8 +19,7 @@ from nephoscope.parsers.lscpu import parse_lscpu
 from nephoscope.parsers.netperf import parse_netperf
 from nephoscope.parsers.ping import parse_ping
 from nephoscope.parsers.sockperf import parse_sockperf
-from nephoscope.parsers.stress_ng import parse_stress_ng_log, parse_stress_ng_runs
-from nephoscope.parsers.stress_ng_yaml import parse_stress_ng_yaml
+from nephoscope.parsers.stress_ng import parse_stress_ng_log, parse_stress_ng_runs, parse_stress_ng_yaml
 from nephoscope.parsers.sysbench_fileio import parse_fileio_intervals, parse_fileio_load, parse_fileio_run
 from nephoscope.parsers.sysbench_oltp import parse_sysbench_oltp
 from tests.support.logs_of_2019 import DATA, cpu_log

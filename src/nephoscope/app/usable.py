@@ -2,8 +2,8 @@
 
 from collections.abc import Sequence
 
+from nephoscope.analysis.usable import UsableCell, sentence, worst_first
 from nephoscope.model.numbers import duration
-from nephoscope.model.usable import UsableCell, sentence, worst_first
 from nephoscope.model.words import counted
 from nephoscope.run.states import TimeSpent
 

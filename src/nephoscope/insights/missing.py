@@ -6,12 +6,12 @@ from operator import attrgetter
 from typing import Any
 
 from nephoscope.analysis.lookup import Lookup, grouped, unique
+from nephoscope.analysis.usable import UsableCell
 from nephoscope.insights.names import in_reading_order, names_of
 from nephoscope.insights.words import Draft, keyed, note, plural, say, warning
 from nephoscope.model.numbers import Number
 from nephoscope.model.records import VerdictKind
 from nephoscope.model.rows import LowerBoundRow, Statistic, TrialRow
-from nephoscope.model.usable import UsableCell
 from nephoscope.model.words import NOT_DECIDED, enumeration, named_or_counted
 
 MAX_NAMED = 8

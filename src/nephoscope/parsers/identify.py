@@ -18,8 +18,7 @@ from nephoscope.parsers.lscpu import parse_lscpu
 from nephoscope.parsers.netperf import parse_netperf
 from nephoscope.parsers.ping import parse_ping
 from nephoscope.parsers.sockperf import parse_sockperf
-from nephoscope.parsers.stress_ng import parse_stress_ng_log
-from nephoscope.parsers.stress_ng_yaml import parse_stress_ng_yaml
+from nephoscope.parsers.stress_ng import parse_stress_ng_log, parse_stress_ng_yaml
 from nephoscope.parsers.sysbench_fileio import parse_fileio_load, parse_fileio_run
 from nephoscope.parsers.sysbench_oltp import parse_sysbench_oltp
 from nephoscope.parsers.text import clean, require_readable

@@ -18,10 +18,9 @@ from nephoscope.plan.preparation import GIVE_BACK_S
 from nephoscope.providers.base import ClusterRequest, Detached, NamesHosts, Provider, study_of
 from nephoscope.run.cleaning import account_of, give_back
 from nephoscope.run.gate import PAUSE_S, Streak
-from nephoscope.run.ledger import Grant, Ledger, Quota, Refusal, Wanted, quota_of
+from nephoscope.run.ledger import Grant, Ledger, Quota, Refusal, Wanted, cost_until, cost_usd, quota_of, reserve_usd
 from nephoscope.run.queue import Step
 from nephoscope.run.repeats import MIN_QUIET_S, due, quiet_within_s, repair_for
-from nephoscope.run.spending import cost_until, cost_usd, reserve_usd
 from nephoscope.run.states import ENDS, Decision, Failure, Patience, after_failure, may_follow
 from nephoscope.run.trial import AttemptTask, Ended, run_attempt
 from nephoscope.run.world import World

@@ -15,7 +15,7 @@ from nephoscope.checks.kinds import EqualMachines
 from nephoscope.checks.repeatable import Circumstances, Repair, repair_of
 from nephoscope.model.records import PlannedTrial
 from nephoscope.run.equal import KindJudge, cell_of, equal_trials
-from nephoscope.run.spending import ended_usd, trial_usd
+from nephoscope.run.ledger import ended_usd, trial_usd
 from nephoscope.run.states import repeat_is_open, repeats_made
 from nephoscope.store.folder import ResultsFolder, Trial
 from nephoscope.study.managed import plain_as_provided

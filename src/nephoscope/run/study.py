@@ -18,12 +18,11 @@ from nephoscope.providers.base import HasLimit, NamesHosts, Provider
 from nephoscope.run.cleaning import clean, find, stored_configurations
 from nephoscope.run.conductor import Conductor, Rules, open_attempt
 from nephoscope.run.equal import cell_of
-from nephoscope.run.ledger import Ledger, Limits, OwnLedger
+from nephoscope.run.ledger import Ledger, Limits, OwnLedger, spent_usd
 from nephoscope.run.queue import Advance, OwnQueue, Queue, SharedWork, Step
 from nephoscope.run.repeats import Candidates, RepeatRules, due
 from nephoscope.run.rounds import Groups, Rounds
 from nephoscope.run.shared_ledger import DEAD_AFTER_S, SharedLedger
-from nephoscope.run.spending import spent_usd
 from nephoscope.run.states import STOPS, Patience
 from nephoscope.run.world import Listener, World
 from nephoscope.store.attempt import Attempt

@@ -9,8 +9,7 @@ import polars as pl
 import pytest
 from website.examples import laptop
 
-from nephoscope.analysis.published import BUNDLE
-from nephoscope.analysis.recomputed import ANSWERS
+from nephoscope.analysis.published import ANSWERS, BUNDLE
 from nephoscope.app.stages.verifying import verify_bundle
 from nephoscope.model.errors import InputError
 

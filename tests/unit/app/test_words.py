@@ -2,9 +2,8 @@
 
 from typing import get_args
 
-from nephoscope.app.bill import stop_lines
 from nephoscope.app.commands.prices import BasisName
-from nephoscope.app.planned import groups, in_one_line, summary
+from nephoscope.app.planned import groups, in_one_line, stop_lines, summary
 from nephoscope.app.stages.planning import bill, load, plan
 from nephoscope.model.words import counted, scope_name
 from nephoscope.model.written import Scope

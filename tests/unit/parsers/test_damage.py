@@ -8,8 +8,7 @@ from hypothesis import strategies as st
 
 from nephoscope.model.errors import OutputUnreadable
 from nephoscope.model.frozen import Frozen
-from nephoscope.parsers.cpu_lines import parse_cpu_lines
-from nephoscope.parsers.cpuinfo import parse_cpuinfo
+from nephoscope.parsers.cpuinfo import parse_cpu_lines, parse_cpuinfo
 from nephoscope.parsers.dmidecode import parse_dmidecode
 from nephoscope.parsers.fio import parse_fio_log
 from nephoscope.parsers.identify import PARSERS, identify

@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from nephoscope.model.errors import OutputUnreadable
-from nephoscope.parsers.cpu_lines import parse_cpu_lines
+from nephoscope.parsers.cpuinfo import parse_cpu_lines
 from nephoscope.parsers.documents import json_documents, json_in
 from nephoscope.parsers.fio import parse_fio, parse_fio_log
 from nephoscope.parsers.identify import PARSERS, identify
@@ -17,7 +17,7 @@ from nephoscope.parsers.iperf2 import parse_iperf_client
 from nephoscope.parsers.iperf3 import parse_iperf3
 from nephoscope.parsers.lscpu import parse_lscpu
 from nephoscope.parsers.remarks import remarks_on
-from nephoscope.parsers.stress_ng_yaml import parse_stress_ng_yaml
+from nephoscope.parsers.stress_ng import parse_stress_ng_yaml
 from nephoscope.parsers.text import decoded
 from tests.support.parser_samples import IDENTIFIED, SAMPLES, parse_any
 

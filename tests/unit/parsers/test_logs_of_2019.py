@@ -7,7 +7,7 @@ import pytest
 
 from nephoscope.model.errors import OutputUnreadable
 from nephoscope.model.units import MIB
-from nephoscope.parsers.cpu_lines import parse_cpu_lines
+from nephoscope.parsers.cpuinfo import parse_cpu_lines
 from nephoscope.parsers.iperf2 import parse_iperf_client
 from nephoscope.parsers.ping import parse_ping
 from nephoscope.parsers.stress_ng import parse_stress_ng_log

@@ -17,7 +17,7 @@ from nephoscope.parsers.lsblk import parse_lsblk
 from nephoscope.parsers.lscpu import cpus_of, parse_lscpu
 from nephoscope.parsers.netperf import parse_netperf
 from nephoscope.parsers.sockperf import SockperfLatency, SockperfThroughput, parse_sockperf
-from nephoscope.parsers.stress_ng_yaml import parse_stress_ng_yaml
+from nephoscope.parsers.stress_ng import parse_stress_ng_yaml
 from nephoscope.parsers.sysbench_fileio import parse_fileio_run
 from nephoscope.parsers.sysbench_oltp import parse_sysbench_oltp
 from nephoscope.parsers.text import size_of

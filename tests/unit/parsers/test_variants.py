@@ -10,8 +10,7 @@ import pytest
 
 from nephoscope.model.errors import OutputUnreadable
 from nephoscope.model.units import GIB, KIB, MIB
-from nephoscope.parsers.cpu_lines import parse_cpu_lines
-from nephoscope.parsers.cpuinfo import parse_cpuinfo
+from nephoscope.parsers.cpuinfo import parse_cpu_lines, parse_cpuinfo
 from nephoscope.parsers.dmidecode import parse_dmidecode
 from nephoscope.parsers.fio import parse_fio
 from nephoscope.parsers.identify import identify

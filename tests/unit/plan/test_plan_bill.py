@@ -6,8 +6,7 @@ from math import isclose
 
 import pytest
 
-from nephoscope.app.bill import WIDTH, bill_lines, placement_lines, quota_lines, stop_lines, transfer_words
-from nephoscope.app.planned import summary
+from nephoscope.app.planned import WIDTH, bill_lines, placement_lines, quota_lines, stop_lines, summary, transfer_words
 from nephoscope.app.stages.advice import unpriced_transfer
 from nephoscope.app.stages.planning import bill, load, plan, quotas, saved_by_sharing
 from nephoscope.benchmarks.registry import BENCHMARKS

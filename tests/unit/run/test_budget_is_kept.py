@@ -31,8 +31,7 @@ from nephoscope.providers.fake import FakeProvider, idle_answers
 from nephoscope.run.cleaning import TRIES
 from nephoscope.run.clock import FakeClock
 from nephoscope.run.conductor import Conductor, Rules
-from nephoscope.run.ledger import Limits, OwnLedger
-from nephoscope.run.spending import MIN_BILLED_MS
+from nephoscope.run.ledger import MIN_BILLED_MS, Limits, OwnLedger
 from nephoscope.run.states import Patience
 from nephoscope.run.study import RunOptions, StudyOutcome, run_study
 from nephoscope.study.model import Database

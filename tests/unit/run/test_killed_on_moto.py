@@ -20,7 +20,7 @@ from nephoscope.app.stages.data_sets import KeptSet
 from nephoscope.providers.aws.cloud import AwsCloud
 from nephoscope.providers.aws.kept import EbsSnapshots
 from nephoscope.run.clock import FakeClock
-from nephoscope.run.spending import cost_until
+from nephoscope.run.ledger import cost_until
 from nephoscope.store import lock
 from nephoscope.store.folder import ResultsFolder
 from nephoscope.study.snapshots import SnapshotPlace

@@ -278,7 +278,6 @@ def plan(
     For clouds it also shows what the hours and dollars are spent on, and the quotas needed. --json has all
     of it. Exit code 3: no load generator here runs on the machines' architecture.
     """
-    from nephoscope.app import bill as bills
     from nephoscope.app import planned as words
     from nephoscope.app.stages import planning
     from nephoscope.app.stages.advice import unpriced_transfer, warnings_with_lines
@@ -308,14 +307,14 @@ def plan(
     if blocked is not None:
         tell(f"cannot run yet: {blocked.message}", style="bold red")
     calendar = planning.calendar_with(part or loaded, planned, clusters, shared)
-    head = words.summary(planned, bills.transfer_words(bill.transfers), calendar)
+    head = words.summary(planned, words.transfer_words(bill.transfers), calendar)
     bought = planning.next_dollars(loaded, cut, planned)
     _say_all(head, words.left_out_lines(left_out, cut), words.purchase_lines(bought, cut, planned))
-    details = [*bills.bill_lines(bill)]
+    details = [*words.bill_lines(bill)]
     saved = planning.saved_by_sharing(loaded, planned, scale=scale, part=part)
     hosts = planning.saved_by_hosts(part or loaded, planned, clusters)
-    hints = (*bills.stop_lines(planned, bill), *bills.placement_lines(saved), *bills.host_lines(hosts))
-    _say_all(details, hints, bills.quota_lines(needs, clusters))
+    hints = (*words.stop_lines(planned, bill), *words.placement_lines(saved), *words.host_lines(hosts))
+    _say_all(details, hints, words.quota_lines(needs, clusters))
     if not details:
         print_table(words.HEADERS, words.groups(planned))
     _say_all(planning.decides(planned, _analysed(like), "" if like is None else str(like)))

@@ -14,7 +14,7 @@ import nephoscope
 from nephoscope.analysis.collect import collect, subjects_of, trial_row
 from nephoscope.analysis.inputs import StudyInputs
 from nephoscope.analysis.stored_trials import MADE_BY, Stored, is_of_these_trials, stored_trials, verified_trials
-from nephoscope.analysis.usable import usable_cells
+from nephoscope.analysis.usable import UsableCell, usable_cells
 from nephoscope.app.files import read_text
 from nephoscope.benchmarks.registry import BENCHMARKS
 from nephoscope.checks.registry import CHECKS
@@ -33,11 +33,10 @@ from nephoscope.model.missing import MissingPart
 from nephoscope.model.price_rows import ON_DEMAND, CostRow, bases_in_order
 from nephoscope.model.records import Derived, Disturbance, SourceRecord, Status, TrialIntent
 from nephoscope.model.rows import ClaimRow, TrialRow
-from nephoscope.model.usable import UsableCell
 from nephoscope.plan.cut import part_held
 from nephoscope.run.clock import Clock
 from nephoscope.run.derive import StealJudge, derive
-from nephoscope.run.spending import ended_usd, trial_usd
+from nephoscope.run.ledger import ended_usd, trial_usd
 from nephoscope.store import files, index
 from nephoscope.store.atomic import write_bytes, write_text
 from nephoscope.store.attempt import Attempt

@@ -11,8 +11,8 @@ from nephoscope.checks.registry import overall
 from nephoscope.model.control import Lease, State
 from nephoscope.model.records import PlannedTrial, VerdictKind
 from nephoscope.run.cleaning import CleanupResult, account_of, clean, find, stored_configurations
+from nephoscope.run.ledger import spent_usd
 from nephoscope.run.repeats import due
-from nephoscope.run.spending import spent_usd
 from nephoscope.run.states import ENDS, STOPS
 from nephoscope.run.world import World
 from nephoscope.store.folder import ResultsFolder, Trial

@@ -50,7 +50,7 @@ def verify_bundle(bundle: Path) -> BundleVerification:
         DamagedFile, NewerSchema: a file in it cannot be read.
     """
     from nephoscope.analysis import published
-    from nephoscope.analysis.recomputed import differing_answers
+    from nephoscope.analysis.published import differing_answers
     from nephoscope.app.stages.evaluation import study_of
     from nephoscope.model.rows import MeasurementRow
 

@@ -18,7 +18,7 @@ from nephoscope.machines.remote import Command, MachineHandle, Tool
 from nephoscope.model.errors import OutputUnreadable
 from nephoscope.model.records import CpuPhase, Measurement, Metric, Observations, measured
 from nephoscope.model.subjects import ONE_MACHINE, Subject
-from nephoscope.parsers.stress_ng_yaml import StressNgMetrics, parse_stress_ng_yaml
+from nephoscope.parsers.stress_ng import StressNgMetrics, parse_stress_ng_yaml
 
 _STRESS_NG = Tool("stress-ng", "stress-ng")
 _GRACE_S = 30.0

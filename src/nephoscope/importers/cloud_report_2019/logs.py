@@ -46,7 +46,7 @@ from nephoscope.model.errors import InputError, OutputUnreadable
 from nephoscope.model.frozen import Frozen
 from nephoscope.model.records import Verdict, VerdictKind
 from nephoscope.model.units import MIB
-from nephoscope.parsers.cpu_lines import parse_cpu_lines
+from nephoscope.parsers.cpuinfo import parse_cpu_lines
 from nephoscope.parsers.iperf2 import parse_iperf_client
 from nephoscope.parsers.ping import parse_ping
 from nephoscope.parsers.stress_ng import StressNgLog, parse_stress_ng_runs

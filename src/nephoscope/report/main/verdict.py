@@ -7,13 +7,13 @@ from itertools import zip_longest
 
 from nephoscope.analysis.answers import MACHINES_ALONE, Answer, Question, State, answered, hosts_of, questions_of
 from nephoscope.analysis.lookup import Lookup, grouped, unique
+from nephoscope.analysis.usable import UsableCell
 from nephoscope.insights.answers import Writer
 from nephoscope.insights.names import enumerated, metric_title, names_of, says
 from nephoscope.model import numbers as people
 from nephoscope.model.numbers import Scale
 from nephoscope.model.rows import Statistic, TrialRow
 from nephoscope.model.subjects import Subject
-from nephoscope.model.usable import UsableCell
 from nephoscope.model.words import counted
 from nephoscope.report.figures import theme
 from nephoscope.report.figures.results import Series, series_of, workload
