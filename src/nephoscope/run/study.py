@@ -17,10 +17,9 @@ from nephoscope.plan.cut import joined
 from nephoscope.providers.base import HasLimit, NamesHosts, Provider
 from nephoscope.run.cleaning import clean, find, stored_configurations
 from nephoscope.run.conductor import Conductor, Rules, open_attempt
-from nephoscope.run.equal import cell_of
 from nephoscope.run.ledger import Ledger, Limits, OwnLedger, spent_usd
 from nephoscope.run.queue import Advance, OwnQueue, Queue, SharedWork, Step
-from nephoscope.run.repeats import Candidates, RepeatRules, due
+from nephoscope.run.repeats import Candidates, RepeatRules, cell_of, due
 from nephoscope.run.rounds import Groups, Rounds
 from nephoscope.run.shared_ledger import DEAD_AFTER_S, SharedLedger
 from nephoscope.run.states import STOPS, Patience

@@ -24,7 +24,7 @@ from nephoscope.providers.base import Cluster, ClusterRequest
 from nephoscope.providers.cloud.provider import CloudMachine, CloudProvider
 from nephoscope.providers.fake import FakeProvider, idle_answers
 from nephoscope.run.clock import FakeClock
-from nephoscope.run.equal import KindJudge
+from nephoscope.run.repeats import KindJudge
 from nephoscope.run.study import StudyOutcome, run_study
 from nephoscope.study.model import Machine
 from tests.support import fake_arm

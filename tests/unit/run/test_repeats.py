@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from nephoscope.app.stages import evaluation, incidents, tracking
+from nephoscope.app.stages import evaluation, running, tracking
 from nephoscope.app.stages.running import CliOptions, run_options
 from nephoscope.benchmarks.fake import PROGRAM, Fake, fake_program
 from nephoscope.machines.fake import Answer
@@ -175,13 +175,13 @@ def test_the_end_of_a_run_names_programs_of_others_and_what_could_not_be_cleaned
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     burn = ForeignProcess(pid=7, name="python3 burn.py", cpu_s=0.9)
-    monkeypatch.setattr(incidents, "parse_telemetry", lambda _: [sample(foreign_processes=[burn])] * 10)
+    monkeypatch.setattr(running, "parse_telemetry", lambda _: [sample(foreign_processes=[burn])] * 10)
     study = disturbed(tmp_path / "r", lambda n: n in {0, 2}, most=0)
     conducted(study)
     last = [trial.attempts()[-1] for _, trial in study.folder.planned()][-1]
     last.log_dir.mkdir(exist_ok=True)
     (last.log_dir / CLEANUP_LOG).write_text("stopping fake failed: DatabaseFailed('it was busy')\n")
-    assert list(incidents.lines(study.folder)) == [
+    assert list(running.incident_lines(study.folder)) == [
         "programs of others that disturbed rejected trials: python3 burn.py (18 s of CPU time in 2 trials)",
         "warning: small · fake: stopping fake failed: DatabaseFailed('it was busy')",
     ]

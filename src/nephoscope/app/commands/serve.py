@@ -28,8 +28,7 @@ def serve(
     port: Annotated[int, typer.Option("--port", min=0, max=65535, help="port on 127.0.0.1; 0 picks a free one")] = 8765,
 ) -> None:
     """Show reports in a browser on this machine, also while their studies run; writes those that are missing or old."""
-    from nephoscope.app.server import listen, serve
-    from nephoscope.app.shelf import Shelf
+    from nephoscope.app.server import Shelf, listen, serve
     from nephoscope.machines.loopback import in_url
     from nephoscope.run.clock import SystemClock
     from nephoscope.store.folder import ResultsFolder

@@ -536,7 +536,7 @@ def _tell_outcome(outcome: "StudyOutcome", folder: "ResultsFolder") -> None:
     Raises:
         typer.Exit: some trials failed or did not start.
     """
-    from nephoscope.app.stages import evaluation, incidents
+    from nephoscope.app.stages import evaluation, running
     from nephoscope.app.usable import lines
 
     if outcome.stopped:
@@ -554,7 +554,7 @@ def _tell_outcome(outcome: "StudyOutcome", folder: "ResultsFolder") -> None:
         _tell_answers(folder)
     for line in lines(evaluation.usable(folder, rows), str(folder.path), waiting=bool(outcome.stopped)):
         tell(line)
-    for line in incidents.lines(folder):
+    for line in running.incident_lines(folder):
         tell(line)
     tell(
         f"{outcome.finished:,} of {counted(len(rows), 'trial')} finished: {outcome.valid:,} valid, "

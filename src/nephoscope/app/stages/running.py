@@ -1,15 +1,23 @@
-"""A plan -> stored trials: how a run is conducted."""
+"""A plan -> stored trials: how a run is conducted, and what to tell at its end of what went wrong around trials."""
 
+from collections import Counter, defaultdict
+from collections.abc import Iterator
+from contextlib import suppress
 from dataclasses import dataclass
 from difflib import get_close_matches
 
 from nephoscope.app.stages.stopping import stopping_rule
+from nephoscope.checks.interference import ForeignLoad
 from nephoscope.checks.repeatable import POLICIES, Cause, policy_of
-from nephoscope.model.errors import InputError
-from nephoscope.model.records import Plan
+from nephoscope.machines.telemetry import parse_telemetry
+from nephoscope.model.errors import DamagedFile, InputError, OutputUnreadable
+from nephoscope.model.numbers import duration
+from nephoscope.model.records import Plan, VerdictKind
+from nephoscope.model.words import counted
 from nephoscope.plan.calendar import clusters_by_default
 from nephoscope.plan.cut import check_budget
 from nephoscope.run.conductor import Rules
+from nephoscope.run.derive import TELEMETRY_PREFIX, TELEMETRY_SUFFIX
 from nephoscope.run.gate import PAUSE_S
 from nephoscope.run.ledger import Limits
 from nephoscope.run.preflight import preflight
@@ -17,6 +25,8 @@ from nephoscope.run.repeats import RepeatRules
 from nephoscope.run.states import Patience
 from nephoscope.run.study import RunOptions, StudyOutcome, adopt_plan, run_study
 from nephoscope.run.world import World
+from nephoscope.store import plain
+from nephoscope.store.attempt import Attempt
 from nephoscope.store.folder import ResultsFolder
 from nephoscope.study.address import MYSQL_SCHEMES, holds_password, problem_of
 from nephoscope.study.model import Study
@@ -127,3 +137,43 @@ async def run(folder: ResultsFolder, study: Study, world: World, options: RunOpt
     """plan -> stored trials."""
     await preflight(folder, study, world)
     return await run_study(folder, world, options)
+
+
+_MAX_NAMED = 3
+
+
+def incident_lines(folder: ResultsFolder) -> Iterator[str]:
+    """One line on programs of others, if trials were rejected for them; one for each failure of cleaning up."""
+    disturbed = [
+        attempt for _, trial in folder.planned() for attempt in trial.finished_attempts() if _disturbed(attempt)
+    ]
+    seconds: defaultdict[str, float] = defaultdict(float)
+    trials: Counter[str] = Counter()
+    for attempt in disturbed:
+        used = _foreign_s(attempt)
+        trials.update(used.keys())
+        for name, cpu_s in used.items():
+            seconds[name] += cpu_s
+    if seconds:
+        most = sorted(seconds, key=lambda name: (-seconds[name], name))[:_MAX_NAMED]
+        named = (f"{name} ({duration(seconds[name])} of CPU time in {counted(trials[name], 'trial')})" for name in most)
+        yield f"programs of others that disturbed rejected trials: {', '.join(named)}"
+    for planned, trial in folder.planned():
+        for attempt in trial.attempts()[-1:]:
+            for failure in attempt.cleanup_failures():
+                yield f"warning: {planned.intent.configuration_name} · {planned.intent.benchmark.name}: {failure}"
+
+
+def _disturbed(attempt: Attempt) -> bool:
+    return any(row.check == ForeignLoad.name and row.verdict is VerdictKind.INVALID for row in attempt.verdicts())
+
+
+def _foreign_s(attempt: Attempt) -> dict[str, float]:
+    """CPU time of programs of others by name, as far as the sampler read them."""
+    found: defaultdict[str, float] = defaultdict(float)
+    for log in sorted(attempt.raw_dir.glob(f"{TELEMETRY_PREFIX}*{TELEMETRY_SUFFIX}")):
+        with suppress(OutputUnreadable, DamagedFile, OSError):
+            for sample in parse_telemetry(plain.read(log).decode(errors="replace")):
+                for process in sample.foreign_processes:
+                    found[process.name] += process.cpu_s
+    return found
