@@ -1,59 +1,37 @@
 """Facts observed on the machines: one column each if there are few machines, one row each if there are many."""
 
-from collections.abc import Callable
+from operator import attrgetter
 
 from nephoscope.model import numbers as people
 from nephoscope.model.records import Facts
 from nephoscope.model.rows import MachineRow
 from nephoscope.model.words import counted
 from nephoscope.report.parts import Book, Cell, Column, Row, Table
+from nephoscope.report.tables.rows import text_of, title_of
 
-Read = Callable[[Facts], str | None]
-
-
-def _yes(value: bool | None, yes: str, no: str) -> str | None:
-    return None if value is None else yes if value else no
-
-
-FACTS: tuple[tuple[str, str, Read], ...] = (
-    ("cpu_model", "CPU", lambda f: f.cpu_model),
-    ("architecture", "Architecture", lambda f: f.architecture),
-    ("cpus_allowed", "CPUs measured (affinity)", lambda f: people.integer(f.cpus_allowed)),
-    ("cpus_online", "CPUs online", lambda f: people.integer(f.cpus_online)),
-    (
-        "cgroup_cpu_limit",
-        "CPU limit (cgroup)",
-        lambda f: (
-            ("none found" if f.cgroups_seen else None) if f.cgroup_cpu_limit is None else f"{f.cgroup_cpu_limit:g}"
-        ),
-    ),
-    ("sockets", "Sockets", lambda f: people.integer(f.sockets)),
-    ("cores_per_socket", "Cores per socket", lambda f: people.integer(f.cores_per_socket)),
-    ("threads_per_core", "Threads per core", lambda f: people.integer(f.threads_per_core)),
-    ("numa_nodes", "NUMA nodes", lambda f: people.integer(f.numa_nodes)),
-    ("l2_bytes", "L2 cache", lambda f: people.byte_size(f.l2_bytes)),
-    ("l3_bytes", "L3 cache", lambda f: people.byte_size(f.l3_bytes)),
-    ("memory_bytes", "Memory", lambda f: people.byte_size(f.memory_bytes)),
-    ("memory_available_bytes", "Memory available", lambda f: people.byte_size(f.memory_available_bytes)),
-    ("swap_bytes", "Swap", lambda f: people.byte_size(f.swap_bytes)),
-    ("virtualization", "Virtualisation", lambda f: f.virtualization),
-    ("os", "Operating system", lambda f: f.os),
-    ("kernel", "Kernel", lambda f: f.kernel),
-    ("clock_source", "Clock source", lambda f: f.clock_source),
-    ("frequency_governor", "Frequency governor", lambda f: f.frequency_governor),
-    ("congestion_control", "Congestion control", lambda f: f.congestion_control),
-    ("open_files_limit", "Open files limit", lambda f: people.integer(f.open_files_limit)),
-    ("steal_share", "CPU time stolen", lambda f: people.share(f.steal_share)),
-    ("busy_share", "CPU busy before the trial", lambda f: people.share(f.busy_share)),
-    ("load_1m", "Load average, 1 min", lambda f: None if f.load_1m is None else f"{f.load_1m:.2f}"),
-    ("disk.device", "Disk", lambda f: f.disk.device),
-    ("disk.size_bytes", "Disk size", lambda f: people.byte_size(f.disk.size_bytes)),
-    ("disk.free_bytes", "Disk free", lambda f: people.byte_size(f.disk.free_bytes)),
-    ("disk.rotational", "Disk kind", lambda f: _yes(f.disk.rotational, "rotational", "not rotational")),
-    ("disk.scheduler", "I/O scheduler", lambda f: f.disk.scheduler),
-    ("disk.filesystem", "Filesystem", lambda f: f.disk.filesystem),
-    ("disk.mount_options", "Mount options", lambda f: f.disk.mount_options),
+FACTS = (
+    *("cpu_model", "architecture", "cpus_allowed", "cpus_online", "cgroup_cpu_limit", "sockets", "cores_per_socket"),
+    *("threads_per_core", "numa_nodes", "l2_bytes", "l3_bytes", "memory_bytes", "memory_available_bytes", "swap_bytes"),
+    *("virtualization", "os", "kernel", "clock_source", "frequency_governor", "congestion_control"),
+    *("open_files_limit", "steal_share", "busy_share", "load_1m", "disk.device", "disk.size_bytes", "disk.free_bytes"),
+    *("disk.rotational", "disk.scheduler", "disk.filesystem", "disk.mount_options"),
 )
+"""In the order of rows."""
+_TITLES = {
+    "cpu_model": "CPU",
+    "virtualization": "Virtualisation",
+    "cpus_allowed": "CPUs measured (affinity)",
+    "cgroup_cpu_limit": "CPU limit (cgroup)",
+    "numa_nodes": "NUMA nodes",
+    "l2_bytes": "L2 cache",
+    "l3_bytes": "L3 cache",
+    "os": "Operating system",
+    "steal_share": "CPU time stolen",
+    "busy_share": "CPU busy before the trial",
+    "load_1m": "Load average, 1 min",
+}
+"""Of facts whose names alone do not tell."""
+_PLAIN = people.Scale(1.0, "", "")
 NOT_SAID = "unknown"
 MAX_COLUMNS = 8
 """With up to this many machines, each gets a column; with more, each gets a row."""
@@ -74,25 +52,25 @@ def machines_table(book: Book) -> Table | None:
             *(_trials(book, row) for row in machines),
         )
     )
-    rows = [Row((Cell(title), *(_fact(row, name, read) for row in machines))) for name, title, read in FACTS]
+    rows = [Row((Cell(fact_title(name)), *(_fact(row, name) for row in machines))) for name in FACTS]
     return Table(caption, columns, (seen_on, *rows))
 
 
 def _below_each_other(book: Book, caption: str, machines: list[MachineRow]) -> Table:
     """Leaves out facts that no machine provides; the note names them."""
-    known = [one for one in FACTS if any(_value(row, one[2]) for row in machines)]
-    unknown = [one[1] for one in FACTS if one not in known]
+    known = [name for name in FACTS if any(fact_text(row.facts, name) for row in machines)]
+    unknown = [fact_title(name) for name in FACTS if name not in known]
     rows = tuple(
         Row(
             (
                 Cell(_title(machines, row), tone="name"),
                 _trials(book, row),
-                *(_fact(row, name, read) for name, _, read in known),
+                *(_fact(row, name) for name in known),
             )
         )
         for row in machines
     )
-    columns = (Column("Machine"), Column("Seen in"), *(Column(title) for _, title, _ in known))
+    columns = (Column("Machine"), Column("Seen in"), *(Column(fact_title(name)) for name in known))
     note = f"Unknown for all machines: {', '.join(unknown)}." if unknown else ""
     return Table(caption, columns, rows, note=note, compact=True)
 
@@ -108,8 +86,8 @@ def _trials(book: Book, row: MachineRow) -> Cell:
     return Cell(counted(len(row.trials), "trial"), href=book.href(found.anchor) if found else None)
 
 
-def _fact(row: MachineRow, name: str, read: Read) -> Cell:
-    value = _value(row, read)
+def _fact(row: MachineRow, name: str) -> Cell:
+    value = fact_text(row.facts, name)
     differs = name in row.differs_in or name.rpartition(".")[2] in row.differs_in
     return Cell(
         value or NOT_SAID,
@@ -118,6 +96,14 @@ def _fact(row: MachineRow, name: str, read: Read) -> Cell:
     )
 
 
-def _value(row: MachineRow, read: Read) -> str | None:
-    value = read(row.facts)
-    return None if value == people.MISSING else value
+def fact_title(name: str) -> str:
+    """What readers call one of `FACTS`."""
+    return _TITLES.get(name) or title_of(name.replace(".", "_"))
+
+
+def fact_text(facts: Facts, name: str) -> str | None:
+    """The value of one of `FACTS`; None: the machine does not report it."""
+    value = attrgetter(name)(facts)
+    if value is None:
+        return "none found" if name == "cgroup_cpu_limit" and facts.cgroups_seen else None
+    return text_of(name, value, _PLAIN)

@@ -11,7 +11,7 @@ from nephoscope.model.rows import MachineRow, MeasurementRow, RawFileRow, TrialR
 from nephoscope.model.words import counted
 from nephoscope.report.figures.spec import packed
 from nephoscope.report.parts import MAX_SETS, Book, Cell, Column, Row, Table, filled, state_badge, trial_links
-from nephoscope.report.sections.machines import FACTS
+from nephoscope.report.sections.machines import FACTS, fact_text, fact_title
 
 
 def outcomes(trials: list[TrialRow]) -> str:
@@ -153,6 +153,6 @@ def _number(row: MeasurementRow, scale: people.Scale) -> str:
 
 
 def _machine(row: MachineRow) -> list[tuple[str, str]]:
-    facts = [(title, read(row.facts)) for _, title, read in FACTS]
+    facts = [(fact_title(name), fact_text(row.facts, name)) for name in FACTS]
     host = [("Machine", row.machine), ("Host", row.facts.hostname)]
     return [(name, text) for name, text in [*host, *facts] if text and text != people.MISSING]
