@@ -11,7 +11,7 @@ from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from unittest import mock
 from urllib.parse import parse_qs, unquote, urlsplit
 
-from nephoscope.databases.cockroachdb import stored
+from nephoscope.databases.cockroachdb import copies
 
 CHANGED = "<Last-Modified>Sun, 22 Nov 2026 01:40:00 GMT</Last-Modified>"
 
@@ -86,13 +86,13 @@ def handler_of(found: Blobs) -> type[BaseHTTPRequestHandler]:  # noqa: C901 - on
 
 @contextmanager
 def blob_storage() -> Iterator[Blobs]:
-    """A server in place of Azure's, for everything that `stored` copies."""
+    """A server in place of Azure's, for everything that `copies` copies."""
     found = Blobs()
     server = ThreadingHTTPServer(("127.0.0.1", 0), handler_of(found))
     threading.Thread(target=server.serve_forever, daemon=True).start()
     found.url = f"http://127.0.0.1:{server.server_port}"
     try:
-        with mock.patch.multiple(stored, STORAGE=found.url, TOKENS=f"{found.url}/tokens"):
+        with mock.patch.multiple(copies, STORAGE=found.url, TOKENS=f"{found.url}/tokens"):
             yield found
     finally:
         server.shutdown()

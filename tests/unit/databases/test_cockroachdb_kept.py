@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from nephoscope.databases.cockroachdb import blob_copy, checkpoint
+from nephoscope.databases.cockroachdb import blob_copy, copies
 from nephoscope.databases.cockroachdb import database as cockroachdb
 from nephoscope.databases.cockroachdb.database import CockroachDatabase
 from nephoscope.databases.cockroachdb.machines import stores_of
@@ -181,11 +181,11 @@ def test_a_data_set_is_kept_only_as_a_whole(tmp_path: Path) -> None:
         store = Path(stores_of(machine)[0])
         (store / "logs").mkdir(parents=True)
         (store / "000001.sst").write_text("table")
-    asyncio.run(checkpoint.keep(cluster, "one"))
-    assert asyncio.run(checkpoint.is_kept(cluster, "one"))
+    asyncio.run(copies.keep(cluster, "one"))
+    assert asyncio.run(copies.is_kept(cluster, "one"))
     first = Path(stores_of(cluster.database[0])[0])
     kept = first.parent / "kept" / "one"
     assert (kept / "000001.sst").samefile(first / "000001.sst"), "a link"
     assert not (kept / "logs").exists()
     kept.rename(kept.with_name("other"))
-    assert not asyncio.run(checkpoint.is_kept(cluster, "one"))
+    assert not asyncio.run(copies.is_kept(cluster, "one"))

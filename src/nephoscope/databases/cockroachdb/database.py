@@ -33,7 +33,7 @@ from nephoscope.databases.base import (
     HasUpkeep,
     Upkeep,
 )
-from nephoscope.databases.cockroachdb import checkpoint, commands, stored
+from nephoscope.databases.cockroachdb import commands, copies
 from nephoscope.databases.cockroachdb.commands import Layout, Manner, Replication
 from nephoscope.databases.cockroachdb.machines import (
     certify,
@@ -199,12 +199,12 @@ class CockroachDatabase(
     async def has_fixture(self, cluster: Cluster, endpoint: Endpoint, fixture: str) -> bool:
         """An unfinished backup does not count."""
         place = self._running[cluster.key].fixtures
-        if (cluster.shared or _keeps_files(place)) and await checkpoint.is_kept(cluster, fixture):
+        if (cluster.shared or _keeps_files(place)) and await copies.is_kept(cluster, fixture):
             return True
         if place == SNAPSHOTS:
             return False
-        if stored.is_place(place):
-            return await stored.is_stored(cluster, place, fixture, self._stored_as(cluster, endpoint))
+        if copies.is_place(place):
+            return await copies.is_stored(cluster, place, fixture, self._stored_as(cluster, endpoint))
         try:
             said = await self._sql(cluster, f"SHOW BACKUPS IN {self._place(cluster, fixture)}")
         except ToolFailed as error:
@@ -230,8 +230,8 @@ class CockroachDatabase(
             await self._sql(cluster, *_dropped(TRIAL_DATABASE), renamed)
             await self._until_whole(cluster)
             await self._started_again(cluster, self._keep, fixture)
-            if stored.is_place(fixtures):
-                await stored.store(cluster, fixtures, fixture, self._stored_as(cluster, endpoint))
+            if copies.is_place(fixtures):
+                await copies.store(cluster, fixtures, fixture, self._stored_as(cluster, endpoint))
             return
         place = self._place(cluster, fixture)
         backup = f"BACKUP DATABASE {fixture} INTO {place}"
@@ -246,12 +246,12 @@ class CockroachDatabase(
         """
         place = self._running[cluster.key].fixtures
         if cluster.shared or _keeps_files(place):
-            kept = await checkpoint.is_kept(cluster, fixture)
-            if not kept and stored.is_place(place):
-                await stored.fetch(cluster, place, fixture, self._stored_as(cluster, endpoint))
+            kept = await copies.is_kept(cluster, fixture)
+            if not kept and copies.is_place(place):
+                await copies.fetch(cluster, place, fixture, self._stored_as(cluster, endpoint))
                 kept = True
             if kept:
-                await self._started_again(cluster, checkpoint.put_back, fixture)
+                await self._started_again(cluster, copies.put_back, fixture)
                 return _with_database(endpoint, TRIAL_DATABASE)
         restore = (
             f"RESTORE DATABASE {fixture} FROM LATEST IN {self._place(cluster, fixture)} "
@@ -260,7 +260,7 @@ class CockroachDatabase(
         await self._sql(cluster, *_dropped(TRIAL_DATABASE), restore, timeout_s=COPY_TIMEOUT_S)
         await self._until_whole(cluster)
         if cluster.shared:
-            await self._started_again(cluster, checkpoint.keep, fixture)
+            await self._started_again(cluster, copies.keep, fixture)
         return _with_database(endpoint, TRIAL_DATABASE)
 
     def _stored_as(self, cluster: Cluster, endpoint: Endpoint) -> str:
@@ -383,7 +383,7 @@ class CockroachDatabase(
 
     async def _keep(self, cluster: Cluster, fixture: str) -> None:
         """Keeps a data set beside the stores of servers that stand still, and in snapshots of volumes made for it."""
-        await checkpoint.keep(cluster, fixture)
+        await copies.keep(cluster, fixture)
         if cluster.volumes is not None and cluster.volumes.data_set == fixture:
             servers = self._running[cluster.key]
             await note_places(cluster, _places(cluster, servers.layouts, servers.build_tag))
@@ -540,7 +540,7 @@ def _fixtures(settings: DatabaseSettings) -> str:
 
 def _keeps_files(fixtures: str) -> bool:
     """Whether data sets outlive a cluster as the files of its stores, and not as backups."""
-    return fixtures == SNAPSHOTS or stored.is_place(fixtures)
+    return fixtures == SNAPSHOTS or copies.is_place(fixtures)
 
 
 def _identity(cluster: Cluster, layouts: Sequence[Layout], tag: str) -> str:
