@@ -162,14 +162,17 @@ def test_etcd_that_does_not_come_up_is_told_with_its_reason() -> None:
         ({"a": "streaming sync", "b": "catchup async"}, True, False),
         ({"a": "streaming sync"}, True, False),
         ({"a": "streaming async", "b": "streaming async", "pg_basebackup": "backup async"}, False, True),
+        ({"a": "streaming async", "pg_basebackup": "streaming async"}, False, False),
+        ({"a": "streaming sync", "pg_basebackup": "streaming async"}, True, False),
         ({}, False, False),
     ],
 )
 def test_copies_are_complete_when_all_standbys_stream(
     states: dict[str, str], synchronous: bool, complete: bool
 ) -> None:
-    assert are_complete(states, 2, synchronous=synchronous) is complete
+    """`pg_basebackup` streams what is written while it copies: it is no standby."""
+    assert are_complete(states, ["a", "b", "c"], synchronous=synchronous) is complete
 
 
 def test_a_server_without_standbys_is_complete() -> None:
-    assert are_complete({}, 0, synchronous=False)
+    assert are_complete({}, ["a"], synchronous=False)

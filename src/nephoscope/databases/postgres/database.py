@@ -241,9 +241,9 @@ class PostgresDatabase(
             states = document(dict[str, str], await self._sql(cluster, endpoint, postgres_remote.REPLICATION))
         except (ToolFailed, ToolTimedOut):
             return False
-        group, standbys = self._groups.get(cluster.key), len(cluster.database) - 1
-        synchronous = standbys > 0 if group is None else group.settings.synchronous_mode
-        return postgres_remote.are_complete(states, standbys, synchronous=synchronous)
+        group, servers = self._groups.get(cluster.key), [machine.name for machine in cluster.database]
+        synchronous = len(servers) > 1 if group is None else group.settings.synchronous_mode
+        return postgres_remote.are_complete(states, servers, synchronous=synchronous)
 
     @override
     async def put_back(self, cluster: Cluster) -> None:

@@ -44,9 +44,13 @@ _LOOK_TIMEOUT_S = 30.0
 _ITERATIONS = 4096
 """PostgreSQL's own number; more are of no use to a random password."""
 
-REPLICATION = (
-    "SELECT coalesce(json_object_agg(application_name, state || ' ' || sync_state), '{}') FROM pg_stat_replication"
-)
+REPLICATION = """
+    SELECT coalesce(json_object_agg(application_name, state || ' ' || sync_state), '{}')
+    FROM (
+        SELECT DISTINCT ON (application_name) * FROM pg_stat_replication ORDER BY application_name, backend_start DESC
+    ) AS latest
+"""
+"""Name -> how it stands; of a standby whose lost connection the primary has not noticed yet, only the new one."""
 
 _FIND = """
 id -u
@@ -261,16 +265,18 @@ async def without_stream(standbys: tuple[str, ...], ask: Callable[[str], Awaitab
         await asyncio.sleep(0.1)
 
 
-def are_complete(states: Mapping[str, str], standbys: int, *, synchronous: bool) -> bool:
-    """Whether so many standbys get what the primary writes, and a commit waits for one of them if it should; pure.
+def are_complete(states: Mapping[str, str], servers: Sequence[str], *, synchronous: bool) -> bool:
+    """Whether all but the primary get what it writes, and a commit waits for one of them if it should; pure.
+
+    While a copy is made, `pg_basebackup` streams, too, under its own name: what is written meanwhile.
 
     Args:
         states: what `REPLICATION` selects.
-        standbys: how many there should be.
+        servers: names of all, the primary's included.
         synchronous: whether a commit waits for one.
     """
-    streaming = [state for state in states.values() if state.startswith("streaming ")]
-    return len(streaming) == standbys and (not synchronous or set(streaming) != {"streaming async"})
+    streaming = [state for name, state in states.items() if name in servers and state.startswith("streaming ")]
+    return len(streaming) == len(servers) - 1 and (not synchronous or set(streaming) != {"streaming async"})
 
 
 async def stop(processes: tuple[Background, ...] | list[Background], timeout_s: float = 600.0) -> bool:
