@@ -10,6 +10,7 @@ from nephoscope.app.planned import WIDTH, bill_lines, placement_lines, quota_lin
 from nephoscope.app.stages.advice import unpriced_transfer
 from nephoscope.app.stages.planning import bill, load, plan, quotas, saved_by_sharing
 from nephoscope.benchmarks.registry import BENCHMARKS
+from nephoscope.model.subjects import Subject
 from nephoscope.plan.bill import FULL_BLOCKS, Bill, kept_data
 from nephoscope.plan.preparation import LOAD_BYTES_PER_S, MAKE_S, RESTORE_BYTES_PER_S, HasDataSet
 from nephoscope.plan.quotas import RegionNeeds
@@ -127,11 +128,22 @@ def test_stopping_early_saves_most_of_the_fourth_block(found: Bill) -> None:
     assert line.startswith('stop = "decided" would save about ')
 
 
-@pytest.mark.parametrize("name", ["max-warehouses", "highest-load"])
-def test_a_search_loads_its_data_before_it(name: str) -> None:
-    benchmark = BENCHMARKS[name]
-    assert isinstance(benchmark, HasDataSet)
-    assert benchmark.fixture_bytes(benchmark.parameters.model_validate({})) > 0
+def test_every_benchmark_of_a_database_has_a_data_set_that_a_plan_counts() -> None:
+    """Also those that drive the workload of another benchmark."""
+    for benchmark in BENCHMARKS.values():
+        if benchmark.subject is Subject.DATABASE:
+            assert isinstance(benchmark, HasDataSet), benchmark.name
+            assert benchmark.fixture_bytes(benchmark.parameters.model_validate({})) > 0, benchmark.name
+
+
+def test_faults_are_inflicted_on_the_data_set_of_kv() -> None:
+    faults, kv = BENCHMARKS["adversity"], BENCHMARKS["kv"]
+    assert isinstance(faults, HasDataSet)
+    assert isinstance(kv, HasDataSet)
+    of_faults = faults.parameters.model_validate({"parameters": {"rows": 5_000, "read_percent": 50}})
+    of_kv = kv.parameters.model_validate({"rows": 5_000})
+    assert faults.fixture_bytes(of_faults) == kv.fixture_bytes(of_kv)
+    assert faults.fixture_name(of_faults, 1) == kv.fixture_name(of_kv, 1), "loaded once for both"
 
 
 def test_quotas_are_those_of_the_largest_clusters() -> None:

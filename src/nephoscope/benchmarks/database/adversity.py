@@ -25,6 +25,7 @@ from nephoscope.benchmarks.histograms import Quantile, merged, value_ns
 from nephoscope.benchmarks.load import contract
 from nephoscope.benchmarks.load import output as load_output
 from nephoscope.benchmarks.load.benchmark import CALIBRATION, RUN
+from nephoscope.benchmarks.load.data_size import size_measured, size_metrics
 from nephoscope.benchmarks.load.metrics import load_row, rate
 from nephoscope.benchmarks.load.saturation import saturation
 from nephoscope.benchmarks.load.spec import ClosedPace, LoadSpec
@@ -248,11 +249,20 @@ class Adversity(Benchmark):
     def metrics(self, parameters: AdversityParameters) -> tuple[Metric, ...]:
         of_trials = tuple(one.metric for one in QUANTITIES)
         of_outages = tuple(one.of_outage for one in QUANTITIES)
-        return (*of_trials, LOST, ACKNOWLEDGED, IN_DOUBT, USUAL_RATE, OPERATIONS, RESPONSE, LASTED, *of_outages)
+        others = (LOST, ACKNOWLEDGED, IN_DOUBT, USUAL_RATE, OPERATIONS, RESPONSE, LASTED)
+        return (*of_trials, *others, *of_outages, *size_metrics(parameters.of_kv(1)))
 
     @override
     def needs(self, parameters: AdversityParameters) -> Needs:
         return self._kv.needs(parameters.of_kv(1))
+
+    def fixture_bytes(self, parameters: AdversityParameters) -> int:
+        """The data set of `kv`."""
+        return self._kv.fixture_bytes(parameters.of_kv(1))
+
+    def fixture_name(self, parameters: AdversityParameters, data_seed: int) -> str:
+        """That of `kv`."""
+        return self._kv.fixture_name(parameters.of_kv(1), data_seed)
 
     @override
     def expected_duration_s(self, parameters: AdversityParameters) -> float:
@@ -291,7 +301,7 @@ class Adversity(Benchmark):
         if parameters.rate_per_s is not None:
             return parameters.rate_per_s
         asked = self._kv.run_spec(site, endpoint, parameters.of_kv(1))
-        closed = {"pace": ClosedPace(), "duration_s": parameters.maximum_s, "check": "none"}
+        closed = {"pace": ClosedPace(), "duration_s": parameters.maximum_s, "check": "none", "failover": True}
         output = await self._kv.drive(site, MAXIMUM, asked.model_copy(update=closed), parameters.of_kv(1))
         return load_output.count(output, outcomes=_ENDED) / output.measured_s * parameters.load_percent / 100
 
@@ -328,7 +338,7 @@ class Adversity(Benchmark):
         if ledger is not None:
             counts = ((LOST, ledger.lost), (ACKNOWLEDGED, ledger.acknowledged), (IN_DOUBT, ledger.in_doubt))
             found += [load_row(metric, count) for metric, count in counts]
-        return found
+        return [*found, *size_measured(raw)]
 
     @override
     def ended(self, raw: RawOutput, parameters: AdversityParameters) -> Sequence[Ended]:
