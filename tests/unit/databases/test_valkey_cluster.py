@@ -9,6 +9,7 @@ from typing import Any
 
 import pytest
 
+from nephoscope.benchmarks.faults.kinds import Victim
 from nephoscope.databases.base import Endpoint
 from nephoscope.databases.valkey import cluster as valkey_cluster
 from nephoscope.databases.valkey.binaries import find_valkey
@@ -16,7 +17,7 @@ from nephoscope.databases.valkey.cluster import SLOTS, Member, followed, nodes_o
 from nephoscope.databases.valkey.database import ValkeyDatabase
 from nephoscope.machines.loopback import listening
 from nephoscope.machines.remote import Command
-from nephoscope.model.errors import DatabaseFailed
+from nephoscope.model.errors import DatabaseFailed, ToolFailed
 from nephoscope.providers.base import Cluster
 from nephoscope.study.model import Database as DatabaseSettings
 from tests.support.local_remote import this_machine
@@ -145,10 +146,40 @@ def test_each_trial_begins_with_replicas_that_have_their_masters_data(tmp_path: 
     with_masters(tmp_path, 6, story, replicas=1)
 
 
+FAST: dict[str, Any] = {"replicas": 1, "failover": "cluster", "settings": {"cluster-node-timeout": "1000"}}
+"""Three masters, of which each is given up after a second."""
+
+
+@pytest.mark.slow
+@needs("redis-server")
+def test_a_master_that_a_busy_machine_holds_up_keeps_its_role_until_a_trial_begins(tmp_path: Path) -> None:
+    """It would be a replica, and answer READONLY to what empties and loads it."""
+
+    async def hold_up(database: ValkeyDatabase, cluster: Cluster) -> None:
+        victim = Victim(database.servers(cluster)[0], "primary", database, cluster)
+        await victim.act("pause", "60")
+        await asyncio.sleep(4)
+        await victim.act("resume")
+
+    async def story(database: ValkeyDatabase, cluster: Cluster, endpoint: Endpoint) -> None:
+        await hold_up(database, cluster)
+        await database.create_fixture(cluster, endpoint, "some")
+        await hold_up(database, cluster)
+        await database.seal_fixture(cluster, endpoint, "some")
+        copy = await database.clone_fixture(cluster, endpoint, "some")
+        assert await database.roles(cluster) == ["primary"] * 3 + ["replica"] * 3
+        told = await database.settings(cluster, copy)
+        assert (told["cluster-node-timeout"], told["cluster-replica-no-failover"]) == ("1000", "no")
+
+    with_masters(tmp_path, 6, story, **FAST)
+
+
 @pytest.mark.slow
 @needs("redis-server")
 def test_a_replica_takes_over_and_each_server_gets_back_its_role(tmp_path: Path) -> None:
-    async def story(database: ValkeyDatabase, cluster: Cluster, _: Endpoint) -> None:
+    async def story(database: ValkeyDatabase, cluster: Cluster, endpoint: Endpoint) -> None:
+        await database.seal_fixture(cluster, endpoint, "none")
+        await database.clone_fixture(cluster, endpoint, "none")
         before, first = await database.replication(cluster), database._running["tests"][0]
         assert await database.roles(cluster) == ["primary"] * 3 + ["replica"] * 3
         assert await database.is_complete(cluster)
@@ -167,7 +198,7 @@ def test_a_replica_takes_over_and_each_server_gets_back_its_role(tmp_path: Path)
         assert await database.roles(cluster) == ["primary"] * 3 + ["replica"] * 3
         assert await database.replication(cluster) == before
 
-    with_masters(tmp_path, 6, story, replicas=1, failover="cluster", settings={"cluster-node-timeout": "1000"})
+    with_masters(tmp_path, 6, story, **FAST)
 
 
 @needs("redis-server")
@@ -252,6 +283,39 @@ def test_servers_that_forget_an_introduction_are_introduced_again() -> None:
     servers = Forgetful()
     asyncio.run(valkey_cluster.wait_until_whole([servers.member(1), servers.member(2)]))
     assert servers.met == [1, 1, 2]
+
+
+class Refusing:
+    """A replica and its master, of which the first refuses to take over at first, as if it were master already."""
+
+    def __init__(self) -> None:
+        self.master, self.asked = 2, 0
+
+    def member(self, number: int) -> Member:
+        async def ask(*words: str) -> str:
+            if words == ("CLUSTER", "NODES"):
+                return "".join(
+                    f"id 10.0.0.{one}:6379@16379 {'master' if one == self.master else 'slave'} - 0 0 1 connected"
+                    f"{' 0-16383' * (one == self.master)}\n"
+                    for one in (1, 2)
+                )
+            if words == ("CLUSTER", "FAILOVER"):
+                self.asked += 1
+                if self.asked == 1:
+                    raise ToolFailed("ERR You should send CLUSTER FAILOVER to a replica")
+                self.master = number
+            if number == self.master:
+                return "role:master\r\nconnected_slaves:1\r\nslave0:ip=10.0.0.9,state=online\r\n"
+            return "role:slave\r\nmaster_host:10.0.0.1\r\nmaster_port:6380\r\nmaster_link_status:up\r\n"
+
+        return Member(f"database-{number}", f"10.0.0.{number}", 6379, 6380, ask)
+
+
+def test_a_server_that_refuses_to_take_over_is_asked_again(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(valkey_cluster, "_TAKES_OVER_S", 0)
+    servers = Refusing()
+    asyncio.run(valkey_cluster.put_back([servers.member(1), servers.member(2)], 1))
+    assert (servers.master, servers.asked) == (1, 2)
 
 
 KEYS = [f"key-{number}" for number in range(30)]

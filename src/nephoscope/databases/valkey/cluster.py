@@ -2,6 +2,7 @@
 
 import asyncio
 from collections.abc import Awaitable, Callable, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from itertools import pairwise
 
@@ -65,6 +66,12 @@ def nodes_of(text: str) -> list[Node]:
 DEFAULT_SETTINGS: Mapping[str, str] = {
     "cluster-node-timeout": "15000",  # milliseconds: a master that is slow for a moment is not taken for dead
 }
+STEADY: Mapping[str, str] = {
+    "cluster-node-timeout": DEFAULT_SETTINGS["cluster-node-timeout"],
+    "cluster-replica-no-failover": "yes",
+}
+"""While data is loaded and copied, each server keeps its role: with a short timeout, a busy machine would have replicas
+take over, and what is then sent to a master by its place (FLUSHALL, its snapshot) would meet a replica (READONLY)."""
 
 
 def settings(address: str, bus_port: int, links_port: int, folder: str, *, failover: bool) -> Mapping[str, str]:
@@ -181,9 +188,7 @@ async def wait_until_followed(members: Sequence[Member], masters: int) -> None:
     """
     clock = asyncio.get_running_loop().time
     until = clock() + FOLLOW_TIMEOUT_S
-    numbers = range(len(members) - masters)
-    expected = [f"connected to {members[followed(masters, number)].name}" for number in numbers]
-    while (found := await links(members, masters)) != expected:
+    while (found := await links(members, masters)) != _links_at_first(members, masters):
         if clock() > until:
             pairs = zip(members[masters:], found, strict=True)
             told = ", ".join(f"{replica.name}: {state}" for replica, state in pairs)
@@ -192,6 +197,12 @@ async def wait_until_followed(members: Sequence[Member], masters: int) -> None:
                 hint="check the replicas' logs, which are next to the masters'",
             )
         await asyncio.sleep(_LOOK_EVERY_S)
+
+
+def _links_at_first(members: Sequence[Member], masters: int) -> list[str]:
+    """What `links` says where each replica follows the master that `join` gave it."""
+    numbers = range(len(members) - masters)
+    return [f"connected to {members[followed(masters, number)].name}" for number in numbers]
 
 
 async def roles(members: Sequence[Member]) -> list[ServerRole]:
@@ -224,18 +235,21 @@ async def is_complete(members: Sequence[Member], masters: int) -> bool:
 async def put_back(members: Sequence[Member], masters: int) -> None:
     """Makes masters again of those that were masters first: each takes over from the replica that is master now.
 
+    One that refuses, as its roles have just changed, is looked at again.
+
     Raises:
         DatabaseFailed: they do not come together.
     """
     clock = asyncio.get_running_loop().time
     until = clock() + FOLLOW_TIMEOUT_S
     while clock() <= until:
-        if await is_complete(members, masters):
-            now = (await roles(members))[:masters]
-            if "replica" not in now:
-                await wait_until_followed(members, masters)
-                return
-            await members[now.index("replica")].ask("CLUSTER", "FAILOVER")
+        with suppress(ToolFailed, ToolTimedOut):
+            if await is_complete(members, masters):
+                now = (await roles(members))[:masters]
+                if "replica" in now:
+                    await members[now.index("replica")].ask("CLUSTER", "FAILOVER")
+                elif await links(members, masters) == _links_at_first(members, masters):
+                    return
         await asyncio.sleep(_TAKES_OVER_S)
     raise DatabaseFailed(f"the servers did not get back the roles that they began with within {FOLLOW_TIMEOUT_S:.0f} s")
 

@@ -231,7 +231,10 @@ class ValkeyDatabase(
 
     @override
     async def clone_fixture(self, cluster: Cluster, endpoint: Endpoint, fixture: str) -> Endpoint:
-        """Restarts each master with its snapshot, and each replica without data: it copies its master's."""
+        """Restarts each master with its snapshot, and each replica without data: it copies its master's.
+
+        Only then may a replica take over, where the study lets it.
+        """
         parts = self._parts(cluster, fixture)
         masters, replicas = len(parts), self._running[cluster.key][len(parts) :]
         await self.stop(cluster)
@@ -245,6 +248,9 @@ class ValkeyDatabase(
             await valkey_cluster.wait_until_followed(self._members(cluster), masters)
             for replica in self._running[cluster.key][masters:]:
                 await self._until_rewritten(cluster, replica.endpoint)
+            for server in self._running[cluster.key]:
+                asked = [word for name in valkey_cluster.STEADY for word in (name, *await _words(server, name))]
+                await self._command(cluster, server.endpoint, "CONFIG", "SET", *asked)
         return replace(self._running[cluster.key][0].endpoint, sharded=endpoint.sharded)
 
     # HasSettings
@@ -350,7 +356,7 @@ class ValkeyDatabase(
         endpoint = Endpoint(
             f"redis://{in_url(machine.address)}:{port}", {PASSWORD_VARIABLE: password}, "", binaries.origin
         )
-        await self._launch(cluster, _Prepared(machine, binaries.server, log, endpoint, links))
+        await self._launch(cluster, _Prepared(machine, binaries.server, log, endpoint, links), _steady(cluster))
 
     async def _restart(self, cluster: Cluster, server: _Server, part: str) -> None:
         """A server that was stopped, with its part of a data set, a file."""
@@ -359,7 +365,7 @@ class ValkeyDatabase(
         await execute(machine, "cp", "--", part, f"{server.folder}/dump.rdb")
         # A server started with append-only files reads only those, and there are none yet.
         (appends,) = (await _words(server, "appendonly")) or ("no",)
-        more = ("--appendonly", "no")
+        more = ("--appendonly", "no", *_steady(cluster))
         started = await self._launch(cluster, server, more, again=True)
         if appends == "yes":
             await self._command(cluster, started.endpoint, "CONFIG", "SET", "appendonly", "yes")
@@ -368,7 +374,7 @@ class ValkeyDatabase(
     async def _restart_empty(self, cluster: Cluster, server: _Server) -> None:
         """A replica that was stopped; it knows its master from the file of its nodes."""
         await execute(server.machine, "rm", "-rf", f"{server.folder}/appendonlydir", f"{server.folder}/dump.rdb")
-        await self._launch(cluster, server, again=True)
+        await self._launch(cluster, server, _steady(cluster), again=True)
 
     async def _launch(
         self, cluster: Cluster, prepared: _Prepared, more: Sequence[str] = (), *, again: bool = False
@@ -452,6 +458,12 @@ class ValkeyDatabase(
         if said.startswith(("LOADING", "NOAUTH", "ERR", "WRONGPASS")):
             raise ToolFailed(f"Valkey answered {said.strip()[:300]}")
         return said
+
+
+def _steady(cluster: Cluster) -> list[str]:
+    """Words of a command line with which each server keeps its role."""
+    several = len(cluster.database) > 1
+    return [word for name, value in valkey_cluster.STEADY.items() for word in (f"--{name}", value) if several]
 
 
 async def _stop(server: _Server) -> bool:
