@@ -1,4 +1,4 @@
-"""What clients saw of faults: when a server was back, which acknowledged writes were lost, what is saved by less."""
+"""What clients saw of faults: how long outages were, which acknowledged writes were lost, what is saved by less."""
 
 from collections.abc import Iterator, Mapping, Sequence
 
@@ -10,11 +10,13 @@ from nephoscope.insights.words import Draft, note
 from nephoscope.model.numbers import Number, interval
 from nephoscope.model.words import enumeration
 
+_RATE_S = 1.0
+"""In which a rate is counted: by so much the usual one may seem later than the end of an outage."""
 
 def outages(lookup: Lookup) -> Iterator[Draft]:
     """For each benchmark with faults, how long the longest outage was on each configuration."""
     for rows in _by_benchmark(lookup):
-        yield _back(rows, lookup)
+        yield _longest(rows, lookup)
 
 
 def losses(lookup: Lookup) -> Iterator[Draft]:
@@ -33,13 +35,13 @@ def _saved(row: OutageCostRow, names: Mapping[str, str]) -> Draft:
     numbers: dict[str, Number] = {"more": row.more_usd, "faults": row.faults_per_year, "year": row.saved_s_per_year}
     template = "{configuration} costs {more:money} a month more than {than} and "
     if row.pays_from_usd_per_hour is None:
-        template += "was not surely back earlier in {benchmark_name}."
+        template += "did not surely have shorter outages in {benchmark_name}."
     else:
         numbers["saved"] = interval(row.saved_s, row.saved_low_s, row.saved_high_s)
         numbers["pays"] = row.pays_from_usd_per_hour
         template += (
-            "was back {saved:quantity:s} earlier in {benchmark_name}, which at {faults:limit} such faults a year is "
-            "{year:quantity:s} of outage less"
+            "had outages shorter by {saved:quantity:s} in {benchmark_name}, which at {faults:limit} such faults a year "
+            "is {year:quantity:s} of outage less"
         )
         if row.saved_usd is None or row.outage_usd_per_hour is None:
             template += ": it pays where an hour of outage costs more than {pays:money}."
@@ -68,19 +70,25 @@ def _length(row: FaultRow) -> tuple[bool, float, str]:
     return not known, row.longest_outage_s or row.longest_outage_low_s, row.configuration
 
 
-def _back(rows: Sequence[FaultRow], lookup: Lookup) -> Draft:
-    """'postgres was back after 3.54 s and valkey after 11.2 s in kill: medians, each of 12 faults, of ...'."""
+def _longest(rows: Sequence[FaultRow], lookup: Lookup) -> Draft:
+    """'The longest outage that any client saw in kill was 3.54 s on a and 11.2 s on b: medians, each of 12 faults.'.
+
+    Where only a part of the data was away, clients had success long before they had their usual rate.
+    """
     names, numbers, words = names_of(lookup), dict[str, Number](), dict[str, str]()
     shown = rows if len(rows) <= MAX_NAMED else [*rows[: MAX_NAMED - 1], rows[-1]]
-    said = []
+    said, later = list[str](), list[str]()
     for place, row in enumerate(shown):
-        key = f"k{place}"
+        key, usual_s = f"k{place}", row.time_to_usual_rate_s
         words[f"name_{key}"] = names[row.configuration]
         if row.longest_outage_s is None:
-            said.append(f"{{name_{key}}} mostly not while it was watched")
-        else:
-            numbers[key] = interval(row.longest_outage_s, row.longest_outage_low_s, row.longest_outage_high_s)
-            said.append(f"{{name_{key}}} {'' if said else 'was back '}after {{{key}:quantity:s}}")
+            said.append(f"mostly longer than it was watched on {{name_{key}}}")
+            continue
+        numbers[key] = interval(row.longest_outage_s, row.longest_outage_low_s, row.longest_outage_high_s)
+        said.append(f"{{{key}:quantity:s}} on {{name_{key}}}")
+        if usual_s is not None and usual_s > row.longest_outage_s + _RATE_S:
+            numbers[f"usual_{key}"] = usual_s
+            later.append(f"{{usual_{key}:quantity:s}} on {{name_{key}}}")
     least, most = min(row.faults for row in rows), max(row.faults for row in rows)
     numbers |= {"least": least, "most": most}
     many = "{least:counted:fault}" if least == most else "{least:count} to {most:counted:fault}"
@@ -89,8 +97,9 @@ def _back(rows: Sequence[FaultRow], lookup: Lookup) -> Draft:
         numbers["of"] = len(rows)
         more = " (the first and the last of {of:count})"
     each = "median of" if len(rows) == 1 else "medians, each of"
+    text = f"The longest outage that any client saw in {{benchmark_name}} was {enumeration(said)}{more}: {each} {many}."
     return note(
-        f"{enumeration(said)}{more} in {{benchmark_name}}: {each} {many}, of the longest outage that any client saw.",
+        f"{text} Clients had their usual rate again after {enumeration(later)}." if later else text,
         numbers=numbers,
         trials=[trial for row in rows for trial in row.trials],
         benchmark=rows[0].benchmark,

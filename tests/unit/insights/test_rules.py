@@ -9,11 +9,13 @@ from typing import Any
 import numpy as np
 import pytest
 
+from nephoscope.analysis.faults import FaultRow
 from nephoscope.analysis.lookup import Lookup
 from nephoscope.analysis.promised import PromisedRow
 from nephoscope.insights import words
 from nephoscope.insights.advertised import how_many, promised
 from nephoscope.insights.missing import looks as looks_rule
+from nephoscope.insights.outages import outages
 from nephoscope.insights.predictors import order_of
 from nephoscope.insights.prices import price_age, price_doubts
 from nephoscope.insights.registry import RULES, analyse
@@ -701,11 +703,11 @@ def test_a_throttled_volume_is_told_so_and_a_stated_promise_holds_without_a_pric
     )
 
 
-def test_a_server_that_was_killed_is_told_with_when_it_was_back_and_which_writes_were_lost() -> None:
-    (back,) = told("faulted", "outages")
-    assert str(back.text) == (
-        "async was back after 2.35 s and sync after 3.35 s in kill: medians, each of 12 faults, of the longest outage "
-        "that any client saw."
+def test_a_server_that_was_killed_is_told_with_how_long_clients_saw_none_and_which_writes_were_lost() -> None:
+    (longest,) = told("faulted", "outages")
+    assert str(longest.text) == (
+        "The longest outage that any client saw in kill was 2.35 s on async and 3.35 s on sync: medians, each of 12 "
+        "faults."
     )
     (lost,) = told("faulted", "losses")
     assert str(lost.text) == (
@@ -714,11 +716,19 @@ def test_a_server_that_was_killed_is_told_with_when_it_was_back_and_which_writes
     )
 
 
+def test_where_a_part_of_the_data_was_away_for_longer_the_usual_rate_is_told_too() -> None:
+    """A master of several is dead: a client has success on the keys of the others."""
+    study = studies()["faulted"]
+    slow = [row.model_copy(update={"time_to_usual_rate_s": 8.5}) for row in study[FaultRow]]
+    (draft,) = outages(Lookup(with_tables(study, {FaultRow: slow})))
+    assert draft.text.endswith(" Clients had their usual rate again after 8.500 s on async and 8.500 s on sync.")
+
+
 def test_a_faster_failover_is_told_with_what_it_costs_and_what_it_saves() -> None:
     (said,) = told("faulted", "outage_costs")
     assert str(said.text) == (
-        "async costs $292.00 a month more than sync and was back 1.00 s earlier in kill, which at 12 such faults a "
-        "year is 12 s of outage less: it pays where an hour of outage costs more than $1,051,200.00."
+        "async costs $292.00 a month more than sync and had outages shorter by 1.00 s in kill, which at 12 such faults "
+        "a year is 12 s of outage less: it pays where an hour of outage costs more than $1,051,200.00."
     )
     (said,) = told("faulted at a cost", "outage_costs")
     assert str(said.text).endswith(
@@ -726,7 +736,9 @@ def test_a_faster_failover_is_told_with_what_it_costs_and_what_it_saves() -> Non
         "outage: it would pay from $525,600.00 on."
     )
     (said,) = told("faulted for nothing", "outage_costs")
-    assert str(said.text) == "sync costs $292.00 a month more than async and was not surely back earlier in kill."
+    assert str(said.text) == (
+        "sync costs $292.00 a month more than async and did not surely have shorter outages in kill."
+    )
 
 
 @pytest.mark.parametrize(

@@ -103,9 +103,9 @@ def test_seconds_of_all_faults_lie_over_each_other_and_a_line_ends_where_nothing
     assert len({row["piece"] for row in responses["rows"] if row["configuration"] == "sync"}) == 2
 
 
-def test_the_card_says_when_servers_were_back_what_was_lost_and_what_that_costs() -> None:
+def test_the_card_says_how_long_outages_were_what_was_lost_and_what_that_costs() -> None:
     (card,) = verdict(Book(Lookup(studies()["faulted"]))).shown
     assert len(card.faults) == 3
-    assert card.faults[0].startswith("async was back after 2.35 s and sync after 3.35 s")
+    assert card.faults[0].startswith("The longest outage that any client saw in kill was 2.35 s on async and 3.35 s on")
     assert "async lost 42 of 5,400 acknowledged writes" in card.faults[1]
-    assert card.faults[2].startswith("async costs $292.00 a month more than sync and was back 1.00 s earlier in kill")
+    assert card.faults[2].startswith("async costs $292.00 a month more than sync and had outages shorter by 1.00 s")

@@ -2,6 +2,7 @@
 
 from collections.abc import Callable, Mapping, Sequence
 from functools import partial
+from math import floor
 from typing import Any
 
 import altair as alt
@@ -200,9 +201,10 @@ def faults_table(book: Book, rows: Sequence[BenchmarkRow], palette: Palette) -> 
         key=lambda one: (names.index(one.benchmark), one.longest_outage_s or one.longest_outage_low_s),
     )
     quantities = {(one.benchmark, one.configuration, one.metric): one for one in book.lookup[FaultQuantityRow]}
-    body = []
+    body, shown = [], list[FaultQuantityRow]()
     for one in found:
         of = {metric: quantities.get((one.benchmark, one.configuration, metric)) for metric in _SHOWN}
+        shown += [quantity for quantity in of.values() if quantity is not None]
         about = f"faults of {one.benchmark} on {one.configuration}"
         body.append(
             Row(
@@ -227,7 +229,8 @@ def faults_table(book: Book, rows: Sequence[BenchmarkRow], palette: Palette) -> 
     kinds = {one.interval_of for one in found}
     note = " ".join(
         [
-            "Medians over the faults, with intervals of order statistics below them.",
+            *([f"Medians over the faults, with intervals of order statistics below them, of {_least(shown)} or more."]
+              if shown else []),
             *(["Runs with their faults are the replicates."] if "runs" in kinds else []),
             *(["Sets of machines with their runs are the replicates."] if "machines" in kinds else []),
             *(["Of fewer than six runs, the interval is that of their faults: it holds for these runs alone."]
@@ -241,7 +244,7 @@ Write = Callable[[people.Number], people.Form]
 _SECONDS: Write = partial(people.quantity_form, unit="s")
 _SHOWN = {
     "longest_outage": ("Longest outage", "The longest time without success of any client that had work.", _SECONDS),
-    "clients_hit_share": ("Clients", "That saw an outage.", people.share_form),
+    "clients_hit_share": ("Clients", "Without success for over `outage_limit_s`, 1 s by default.", people.share_form),
     "time_at_zero": ("At zero", "Time in which nothing was completed.", _SECONDS),
     "time_slow": ("Below 80 %", "Seconds with less than 80 % of the usual rate.", _SECONDS),
     "throughput_during_share": ("During", "Throughput while the fault lasted, to the usual one.", people.share_form),
@@ -251,6 +254,11 @@ _SHOWN = {
     "time_to_complete_copies": ("Copies complete", "Until all servers were up with all data.", _SECONDS),
 }  # fmt: skip
 """Metric -> its column: title, explanation, and how it is written."""
+
+
+def _least(shown: Sequence[FaultQuantityRow]) -> str:
+    """'96 %': the confidence that all intervals have at least; few faults give less than 95 %."""
+    return f"{floor(100 * min(one.coverage for one in shown))} %"
 
 
 def _cell(row: FaultQuantityRow | None, write: Write) -> Cell:
@@ -307,7 +315,7 @@ def costs_table(book: Book, rows: Sequence[BenchmarkRow], palette: Palette) -> T
         (Column("Configuration"), lambda row: Cell(palette.called[row.configuration], tone="name")),
         (Column("Beside"), lambda row: Cell(palette.called[row.than], tone="name")),
         (Column("More a month", numeric=True), lambda row: people.money(row.more_usd)),
-        (Column("Back earlier by", numeric=True), _earlier),
+        (Column("Shorter by", numeric=True), _shorter),
         (Column("A year", numeric=True), lambda row: people.quantity(row.saved_s_per_year, "s")),
         (
             Column("Pays from", numeric=True, hint="What an hour of outage must cost; where it is surely shorter."),
@@ -321,7 +329,7 @@ def costs_table(book: Book, rows: Sequence[BenchmarkRow], palette: Palette) -> T
     )
 
 
-def _earlier(row: OutageCostRow) -> Cell:
+def _shorter(row: OutageCostRow) -> Cell:
     high_s = row.saved_s if row.saved_high_s is None else row.saved_high_s
     between = people.Between(row.saved_s, row.saved_low_s, high_s)
     form = _SECONDS(between)
