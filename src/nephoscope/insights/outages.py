@@ -13,6 +13,7 @@ from nephoscope.model.words import enumeration
 _RATE_S = 1.0
 """In which a rate is counted: by so much the usual one may seem later than the end of an outage."""
 
+
 def outages(lookup: Lookup) -> Iterator[Draft]:
     """For each benchmark with faults, how long the longest outage was on each configuration."""
     for rows in _by_benchmark(lookup):

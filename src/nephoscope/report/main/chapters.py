@@ -82,6 +82,8 @@ class Chapter:
     """What was measured of what providers advertise."""
     figures: tuple[Figure, ...] = ()
     table: Table | None = None
+    also: Table | None = None
+    """Of faults: what has no room beside how long clients waited."""
     costs: Table | None = None
     more: tuple[Link, ...] = ()
     """Where the rest is."""
@@ -196,13 +198,15 @@ def _chapter(
 def _of_faults(book: Book, rows: Sequence[BenchmarkRow], palette: Palette) -> Chapter:
     """What clients saw, what was lost, and what that costs."""
     names = [row.benchmark for row in rows]
+    waited, done = outages.faults_tables(book, rows, palette)
     return Chapter(
         anchor="chapter-faults",
         title=TITLES["faults"],
         opening=None,
         paid_for=tuple(_said(book, names, ("losses", "outage_costs"))),
         figures=_drawn(book, [partial(outages.courses, rows=rows, palette=palette)]),
-        table=outages.faults_table(book, rows, palette),
+        table=waited,
+        also=done,
         costs=outages.costs_table(book, rows, palette),
         more=tuple(Link(name, book.href(section_anchor(name))) for name in names),
     )

@@ -1,7 +1,7 @@
 """The chapter on faults: what clients saw, second by second around them, and a row for each kind and configuration."""
 
 from collections.abc import Callable, Mapping, Sequence
-from functools import partial
+from dataclasses import replace
 from math import floor
 from typing import Any
 
@@ -193,72 +193,86 @@ def _some(rows: Rows, place: int, of: int) -> Rows:
     return list(rows[(place * every) // of :: every])
 
 
-def faults_table(book: Book, rows: Sequence[BenchmarkRow], palette: Palette) -> Table:
-    """A row for each kind of fault and configuration: medians, and the interval of each below it."""
+def faults_tables(book: Book, rows: Sequence[BenchmarkRow], palette: Palette) -> tuple[Table, Table]:
+    """How long clients waited; what was done less, failed and was lost. Rows are kinds of faults and configurations."""
     names = [row.benchmark for row in rows]
     found = sorted(
         (one for one in book.lookup[FaultRow] if one.benchmark in names),
         key=lambda one: (names.index(one.benchmark), one.longest_outage_s or one.longest_outage_low_s),
     )
     quantities = {(one.benchmark, one.configuration, one.metric): one for one in book.lookup[FaultQuantityRow]}
-    body, shown = [], list[FaultQuantityRow]()
-    for one in found:
-        of = {metric: quantities.get((one.benchmark, one.configuration, metric)) for metric in _SHOWN}
-        shown += [quantity for quantity in of.values() if quantity is not None]
-        about = f"faults of {one.benchmark} on {one.configuration}"
-        body.append(
-            Row(
-                (
-                    Cell(one.benchmark, note=_what(one), tone="name"),
-                    Cell(palette.called[one.configuration], tone="name"),
-                    evidence_cell(book, f"{one.faults:,}", one.trials, about),
-                    *(_cell(of[metric], write) for metric, (_, _, write) in _SHOWN.items()),
-                    Cell(_errors(one, quantities)),
-                    Cell(f"{one.writes_lost:,}", note=_loss(one)),
-                )
+
+    def made(caption: str, shown: _Columns, last: Mapping[Column, Callable[[FaultRow], Cell]]) -> Table:
+        body, known = [], list[FaultQuantityRow]()
+        for one in found:
+            of = [quantities.get((one.benchmark, one.configuration, metric)) for metric in shown]
+            known += [quantity for quantity in of if quantity is not None]
+            about = f"faults of {one.benchmark} on {one.configuration}"
+            cells = (
+                Cell(one.benchmark, note=_what(one), tone="name"),
+                Cell(palette.called[one.configuration], tone="name"),
+                evidence_cell(book, f"{one.faults:,}", one.trials, about),
+                *(_cell(quantity, write) for quantity, (_, _, write) in zip(of, shown.values(), strict=True)),
+                *(write(one) for write in last.values()),
             )
+            body.append(Row(cells))
+        columns = (
+            Column("Fault"),
+            Column("Configuration"),
+            Column("n", numeric=True, hint="Faults of valid trials."),
+            *(
+                Column(title, numeric=True, hint=hint, is_aside=metric in _ASIDE)
+                for metric, (title, hint, _) in shown.items()
+            ),
+            *last,
         )
-    columns = (
-        Column("Fault"),
-        Column("Configuration"),
-        Column("n", numeric=True, hint="Faults of valid trials."),
-        *(Column(title, numeric=True, hint=hint) for title, hint, _ in _SHOWN.values()),
-        Column("Errors", hint="Retried or failed operations of a fault by class: " + _classes()),
-        Column("Writes lost", numeric=True, hint="Acknowledged, and gone at the end of the trial."),
-    )
+        return Table(caption, columns, tuple(body), note=_note(found, known), compact=True)
+
+    errors = Column("Errors", hint="Retried or failed operations of a fault by class: " + _classes())
+    lost = Column("Writes lost", numeric=True, hint="Acknowledged, and gone at the end of the trial.")
+    ends: Mapping[Column, Callable[[FaultRow], Cell]] = {
+        errors: lambda one: Cell(_errors(one, quantities)),
+        lost: lambda one: Cell(f"{one.writes_lost:,}", note=_loss(one)),
+    }
+    return made("How long clients waited", _WAITED, {}), made("What was done less, failed and was lost", _DONE, ends)
+
+
+def _note(found: Sequence[FaultRow], known: Sequence[FaultQuantityRow]) -> str:
+    """What the numbers of a table are."""
     kinds = {one.interval_of for one in found}
-    note = " ".join(
-        [
-            *([f"Medians over the faults, with intervals of order statistics below them, of {_least(shown)} or more."]
-              if shown else []),
-            *(["Runs with their faults are the replicates."] if "runs" in kinds else []),
-            *(["Sets of machines with their runs are the replicates."] if "machines" in kinds else []),
-            *(["Of fewer than six runs, the interval is that of their faults: it holds for these runs alone."]
-              if "outages" in kinds else []),
-        ]
-    )  # fmt: skip
-    return Table("What faults cost", columns, tuple(body), note=note, compact=True)
+    least = f"{floor(100 * min((one.coverage for one in known), default=0))} %"
+    said = {
+        "medians": f"Medians over the faults, with intervals of order statistics below them, of {least} or more.",
+        "runs": "Runs with their faults are the replicates.",
+        "machines": "Sets of machines with their runs are the replicates.",
+        "outages": "Of fewer than six runs, the interval is that of their faults: it holds for these runs alone.",
+    }
+    return " ".join(text for of, text in said.items() if of in kinds or (of == "medians" and known))
+
+
+def _seconds(number: people.Number) -> people.Form:
+    """In seconds, however few: they are compared with those above and below."""
+    return replace(people.quantity_form(number, "1"), after=" s")
 
 
 Write = Callable[[people.Number], people.Form]
-_SECONDS: Write = partial(people.quantity_form, unit="s")
-_SHOWN = {
-    "longest_outage": ("Longest outage", "The longest time without success of any client that had work.", _SECONDS),
+_Columns = Mapping[str, tuple[str, str, Write]]
+"""Metric -> its column: title, explanation, and how it is written."""
+_WAITED: _Columns = {
+    "longest_outage": ("Longest outage", "The longest time without success of any client that had work.", _seconds),
     "clients_hit_share": ("Clients", "Without success for over `outage_limit_s`, 1 s by default.", people.share_form),
-    "time_at_zero": ("At zero", "Time in which nothing was completed.", _SECONDS),
-    "time_slow": ("Below 80 %", "Seconds with less than 80 % of the usual rate.", _SECONDS),
+    "time_at_zero": ("At zero", "Time in which nothing was completed.", _seconds),
+    "time_slow": ("Below 80 %", "Seconds with less than 80 % of the usual rate.", _seconds),
+    "time_to_usual_rate": ("95 % again", "Until a second had 95 % of the usual rate.", _seconds),
+    "time_to_complete_copies": ("Copies complete", "Until all servers were up with all data.", _seconds),
+}
+_DONE: _Columns = {
     "throughput_during_share": ("During", "Throughput while the fault lasted, to the usual one.", people.share_form),
     "throughput_after_share": ("After", "Throughput after it, with what had to wait.", people.share_form),
     "response_p99_ratio": ("p99", "Response time until the rate was usual again, to before.", people.ratio_form),
-    "time_to_usual_rate": ("95 % again", "Until a second had 95 % of the usual rate.", _SECONDS),
-    "time_to_complete_copies": ("Copies complete", "Until all servers were up with all data.", _SECONDS),
-}  # fmt: skip
-"""Metric -> its column: title, explanation, and how it is written."""
-
-
-def _least(shown: Sequence[FaultQuantityRow]) -> str:
-    """'96 %': the confidence that all intervals have at least; few faults give less than 95 %."""
-    return f"{floor(100 * min(one.coverage for one in shown))} %"
+}
+_ASIDE = frozenset({"clients_hit_share", "time_at_zero", "time_slow", *_DONE})
+"""Left out on a telephone."""
 
 
 def _cell(row: FaultQuantityRow | None, write: Write) -> Cell:
@@ -332,5 +346,5 @@ def costs_table(book: Book, rows: Sequence[BenchmarkRow], palette: Palette) -> T
 def _shorter(row: OutageCostRow) -> Cell:
     high_s = row.saved_s if row.saved_high_s is None else row.saved_high_s
     between = people.Between(row.saved_s, row.saved_low_s, high_s)
-    form = _SECONDS(between)
+    form = _seconds(between)
     return Cell(form.text(row.saved_s), note=people.dashed(between, form))
