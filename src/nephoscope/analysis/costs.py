@@ -110,7 +110,7 @@ def _row(name: str, offer: Offer, found: BasisBill, standard: BasisBill, method:
         age_days=(day - oldest.price.since).days if oldest and day != date.max else None,
         price_region=line.elsewhere if line else None,
         disputed=machine.other_price if machine else None,
-        oldest=oldest.what if oldest else None,
+        oldest=oldest.item if oldest else None,
         oldest_date=oldest.price.date if oldest else None,
     )
 
@@ -139,6 +139,8 @@ def _lines(name: str, found: BasisBill) -> Iterator[CostLineRow]:
             source=line.price.source,
             licence=line.price.licence,
             date=line.price.date,
+            item=line.item,
+            part=line.part,
         )
 
 

@@ -1,9 +1,11 @@
 """Which trials of each cell (a benchmark on a configuration) can be used, and which command repairs it. Pure."""
 
+import shlex
 from collections import defaultdict
 from collections.abc import Iterable, Mapping, Sequence
+from typing import Any
 
-from pydantic import Field
+from pydantic import Field, model_validator
 
 from nephoscope.analysis.table import Table, Workings
 from nephoscope.checks.repeatable import Cause, Circumstances, Repair, repair_of
@@ -14,8 +16,8 @@ from nephoscope.model.sentence import Sentence
 from nephoscope.study.managed import as_provided
 from nephoscope.study.model import Study
 
-RUN = "nephoscope run DIR"
-"""The command that continues or repeats; DIR stands for the results folder."""
+DIR = "DIR"
+"""Stands for the results folder in a command, where nobody says which it is."""
 
 
 class Unusable(Frozen):
@@ -27,12 +29,28 @@ class Unusable(Frozen):
         description="'Repeat', 'Lift the CPU quota; then repeat'; whole sentences without a command"
     )
     is_waiting: bool = Field(default=False, description="they have not started, or run now")
-    command: str | None = Field(default=None, description="that continues or repeats: 'nephoscope run DIR'")
+    options: list[str] | None = Field(
+        default=None, description="of `nephoscope run`, which continues or repeats; None: no command helps"
+    )
 
-    @property
-    def repair(self) -> str:
+    @model_validator(mode="before")
+    @classmethod
+    def _read_old(cls, row: Any) -> Any:
+        """Earlier files have the whole command: 'nephoscope run DIR --retry-rejected'."""
+        if not isinstance(row, dict) or "command" not in row:
+            return row
+        command = row["command"]
+        kept = {key: value for key, value in row.items() if key != "command"}
+        return kept | {"options": None if command is None else command.split(" ")[3:]}
+
+    def command(self, folder: str = DIR) -> str | None:
+        """That continues or repeats: 'nephoscope run DIR'; None: no command helps."""
+        return None if self.options is None else " ".join(("nephoscope run", shlex.quote(folder), *self.options))
+
+    def repair(self, folder: str = DIR) -> str:
         """What to do: a whole sentence, with the command if there is one."""
-        return str(self.advice) if self.command is None else f"{self.advice}: `{self.command}`."
+        command = self.command(folder)
+        return str(self.advice) if command is None else f"{self.advice}: `{command}`."
 
 
 class UsableCell(Frozen):
@@ -51,22 +69,21 @@ def worst_first(cells: Iterable[UsableCell]) -> list[UsableCell]:
     return sorted(lost, key=lambda cell: (cell.usable / cell.planned, cell.benchmark, cell.configuration))
 
 
-def sentence(cell: UsableCell, folder: str = "DIR") -> str:
+def sentence(cell: UsableCell, folder: str = DIR) -> str:
     """'tpcc on c6i.xlarge: 2 of 6 usable (4 rejected by foreign-load). Repeat: `nephoscope run ...`.'."""
     why = ", ".join(f"{len(one.trials)} {one.why}" for one in cell.unusable)
-    repair = " ".join(dict.fromkeys(one.repair for one in cell.unusable)).replace(RUN, RUN.replace("DIR", folder))
+    repair = " ".join(dict.fromkeys(one.repair(folder) for one in cell.unusable))
     return f"{cell.benchmark} on {cell.configuration}: {cell.usable} of {cell.planned} usable ({why}). {repair}"
 
 
 _WAITING = {"planned": "not started", "running": "running now"}
-_THEN: Mapping[str, tuple[str, str | None]] = {
+_Options = tuple[str, ...] | None
+"""Of `nephoscope run`; None: no command helps."""
+_THEN: Mapping[str, tuple[str, _Options]] = {
     "running": ("", None),
-    "altered": (
-        "Restore its files from a copy, or delete the folder of the attempt and measure it again",
-        RUN,
-    ),
+    "altered": ("Restore its files from a copy, or delete the folder of the attempt and measure it again", ()),
 }
-"""State -> advice and command, where that is not to continue."""
+"""State -> advice and options, where that is not to continue."""
 
 
 def usable_cells(
@@ -103,19 +120,25 @@ def usable_cells(
 def _unusable(
     rows: Sequence[TrialRow], verdicts: Mapping[str, Sequence[Verdict]], where: Circumstances | None
 ) -> list[Unusable]:
-    groups: dict[tuple[bool, str, str, str | None], list[str]] = defaultdict(list)
+    groups: dict[tuple[bool, str, str, _Options], list[str]] = defaultdict(list)
     for row in rows:
         if row.counts:
             continue
         repair = repair_of(verdicts.get(row.trial, ()), where) if row.state == "finished" and where else None
         if repair is None:
-            why, then = _WAITING.get(row.state, row.state), _THEN.get(row.state, ("Continue", RUN))
+            why, then = _WAITING.get(row.state, row.state), _THEN.get(row.state, ("Continue", ()))
             groups[row.state in _WAITING, why, *then].append(row.trial)
         else:
             groups[False, _said(repair, row), *_how(repair)].append(row.trial)
     return [
-        Unusable(trials=ids, why=why, advice=advice, command=command, is_waiting=is_waiting)
-        for (is_waiting, why, advice, command), ids in groups.items()
+        Unusable(
+            trials=ids,
+            why=why,
+            advice=advice,
+            options=None if options is None else list(options),
+            is_waiting=is_waiting,
+        )
+        for (is_waiting, why, advice, options), ids in groups.items()
     ]
 
 
@@ -126,14 +149,14 @@ def _said(repair: Repair, row: TrialRow) -> str:
     return f"{kind} {' and '.join(repair.checks)}"
 
 
-def _how(repair: Repair) -> tuple[str, str | None]:
-    """What to do, and the command if a repeat can help."""
-    command = f"{RUN} --retry-rejected" + "".join(f" --check {name}" for name in repair.checks)
+def _how(repair: Repair) -> tuple[str, _Options]:
+    """What to do, and the options if a repeat can help."""
+    options = ("--retry-rejected", *(word for name in repair.checks for word in ("--check", name)))
     if repair.repeat:
-        return "Repeat", command
+        return "Repeat", options
     advice = f" {repair.advice}." if repair.advice else ""
     if repair.on_request:
-        return f"{repair.advice}; then repeat", command
+        return f"{repair.advice}; then repeat", options
     if repair.cause is Cause.OUTCOME:
         return f"A repeat would select results: {repair.why}.{advice}", None
     return f"It is never repeated: {repair.why}.{advice}", None

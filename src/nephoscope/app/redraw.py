@@ -76,7 +76,7 @@ def redraw(folder: ResultsFolder, clock: Clock, phase: Phase) -> None:
     Raises:
         NephoscopeError: the folder cannot be read, or the report not be stored.
     """
-    from nephoscope.app.stages.evaluation import analysed_now, logo_of
+    from nephoscope.app.stages.evaluation import analysed_now, logo_of, named
     from nephoscope.app.stages.tracking import progress
     from nephoscope.report.files import CHANGES, MISSING, report_files
     from nephoscope.report.main.progress import Running
@@ -88,7 +88,7 @@ def redraw(folder: ResultsFolder, clock: Clock, phase: Phase) -> None:
     study, logo = analysed_now(folder), ""
     with contextlib.suppress(NephoscopeError):  # `report` says what is wrong with it; a study that runs goes on
         logo = logo_of(folder, study)
-    files = report_files(study, running=running, logo=logo).files
+    files = report_files(study, running=running, logo=logo, folder=named(folder)).files
     last = {FIRST_PAGE: files[FIRST_PAGE]}
     folder.write_report({name: files[name] for name in files if name not in last} | last, sometimes={CHANGES, MISSING})
 

@@ -31,7 +31,13 @@ class FakeParameters(Frozen):
 
 
 RATE = Metric.higher(
-    "rate", "1/s", "fake operations per second", "none: the number is computed", headline=True, per_cpu=True
+    "rate",
+    "1/s",
+    "fake operations per second",
+    "none: the number is computed",
+    headline=True,
+    per_cpu=True,
+    counted="fake operations/s",
 )
 
 

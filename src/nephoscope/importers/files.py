@@ -95,10 +95,14 @@ class FileFormat:
     """Whether a file is read together with others instead of separately."""
 
 
-def metric(name: str, unit: str, title: str, *, headline: bool = False, lower: bool = False, clock: str = "") -> Metric:
+def metric(
+    name: str, unit: str, title: str, *, headline: bool = False, lower: bool = False, clock: str = "", counted: str = ""
+) -> Metric:
     """A metric of somebody else's benchmark; `clock` is its definition: what was measured, from where to where."""
     direction = Direction.LOWER if lower else Direction.HIGHER
-    return Metric(name=name, unit=unit, direction=direction, title=title, clock=clock, headline=headline)
+    return Metric(
+        name=name, unit=unit, direction=direction, title=title, clock=clock, headline=headline, counted=counted
+    )
 
 
 def latency(name: str, title: str, seconds: Bounded, clock: str) -> Value:

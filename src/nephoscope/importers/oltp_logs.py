@@ -55,7 +55,9 @@ def parse_cockroach_workload(text: str) -> list[Parsed]:
             values += _tpcc_values(row)
         elif kind == "result":
             errors, done = int(row["errors"]), int(row["ops"])
-            rate = metric("operations_per_s", "1/s", "Operations of all kinds", headline="tpmC" not in text)
+            headline = "tpmC" not in text
+            title = "Operations of all kinds"
+            rate = metric("operations_per_s", "1/s", title, headline=headline, counted="operations/s")
             values += [Value(metric=rate, value=_per_second(row)), *_latencies(row, "all")]
         else:
             kinds.append(row["name"])
@@ -271,7 +273,8 @@ def parse_ycsb(text: str) -> list[Parsed]:
         of, what, value = row["of"].casefold(), row["what"].strip(), float(row["value"])
         found = _YCSB_LATENCY.fullmatch(what)
         if of == "overall" and what == "Throughput(ops/sec)":
-            values.append(Value(metric=metric("operations_per_s", "1/s", "Operations", headline=True), value=value))
+            rate = metric("operations_per_s", "1/s", "Operations", headline=True, counted="operations/s")
+            values.append(Value(metric=rate, value=value))
         elif what.startswith("Return="):
             ok = what in {"Return=OK", "Return=0"}
             good, bad = good + (int(value) if ok else 0), bad + (0 if ok else int(value))

@@ -246,7 +246,8 @@ def _identity(file: _File) -> BenchmarkIdentity:
 
 
 def _numbers(run: _Run, seconds: float) -> Iterator[tuple[Metric, float]]:
-    rate = metric("transactions_per_s", "1/s", "Transactions per second", headline=True, clock=_CLOCK)
+    title = "Transactions per second"
+    rate = metric("transactions_per_s", "1/s", title, headline=True, clock=_CLOCK, counted="transactions/s")
     yield rate.model_copy(update={"per_cpu": True}), run.tps
     latencies_ms = {"mean": run.latency_avg_ms, "p95": run.latency_p95_ms, "p99": run.latency_p99_ms}
     for word, latency_ms in latencies_ms.items():

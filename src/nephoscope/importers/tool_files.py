@@ -74,7 +74,7 @@ def _fio_side(word: str, side: FioSide, *, headline: bool) -> list[Value]:
 def parse_coremark_file(text: str) -> list[Parsed]:
     """The score, and for each context."""
     found = parse_coremark(text)
-    score = metric("iterations_per_s", "1/s", "CoreMark score", headline=True)
+    score = metric("iterations_per_s", "1/s", "CoreMark score", headline=True, counted="iterations/s")
     each = metric("iterations_per_s_per_context", "1/s", "CoreMark score for each context")
     single = found.contexts == 1
     # The flags repeat the number of contexts, which may be one for each CPU.
@@ -112,7 +112,7 @@ def parse_netperf_file(text: str) -> list[Parsed]:
     if found.bits_per_s is not None:
         values.append(Value(metric=metric("bits_per_s", "bit/s", "Throughput", headline=True), value=found.bits_per_s))
     if found.transactions_per_s is not None:
-        rate = metric("transactions_per_s", "1/s", "Request and response pairs", headline=True)
+        rate = metric("transactions_per_s", "1/s", "Request and response pairs", headline=True, counted="pairs/s")
         values.append(Value(metric=rate, value=found.transactions_per_s))
     named = {"minimum": found.latency_minimum_s, "mean": found.latency_mean_s, "maximum": found.latency_maximum_s}
     clock = f"from sending a request until its response has arrived, by netperf's {found.test or 'request/response'}"

@@ -1,5 +1,6 @@
 """One answer, one sentence: what `analysis.answers` decided in words, for every page, file and command."""
 
+from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import NamedTuple
@@ -8,10 +9,10 @@ from nephoscope.analysis.answers import MAX_WINNERS, Answer, Effort, Kind, Media
 from nephoscope.insights.names import (
     UNKNOWN_PROVIDER,
     enumerated,
+    names_benchmark,
     pace_words,
     provider_of,
     quantity_noun,
-    says,
     title_in_sentence,
 )
 from nephoscope.model import numbers as people
@@ -82,7 +83,8 @@ class Writer:
         """'Point selects per second (point-select, this machine)': where an answer speaks for machines, it says so."""
         question = self.answer.question
         title = title_in_sentence(question.metric, per_cpu=question.view == "per CPU")
-        benchmark = "" if says(title, question.benchmark.benchmark) else question.benchmark.benchmark
+        name = question.benchmark.benchmark
+        benchmark = "" if names_benchmark(question.metric, name) else name
         where = ", ".join(filter(None, (benchmark, question.scope)))
         return f"{title} ({where})" if where else title
 
@@ -324,8 +326,24 @@ class Writer:
         are = "is" if best.excluded == 1 else "are"
         return f"{best.excluded:,} of {of:,} {are} clearly {pace_words(self.metric)[1]}"
 
+    def _leading(self) -> tuple[str, str]:
+        """Whose machines may be the best: (' on AWS', '') or ('', ' (31 on AWS and 24 on Azure)').
+
+        Both are empty where none is excluded, all are of one cloud, or the cloud of a candidate is not known.
+        """
+        question = self.answer.question
+        clouds = {row.configuration: provider_of(question.lookup, row.configuration) for row in question.rows}
+        counts = Counter(clouds[name] for name in self.answer.best.best)
+        if not self.answer.best.excluded or len({*clouds.values()}) == 1 or UNKNOWN_PROVIDER in counts:
+            return "", ""
+        if len(counts) == 1:
+            return f" on {next(iter(counts))}", ""
+        return "", f" ({enumerated([f'{count:,} on {cloud}' for cloud, count in counts.most_common()])})"
+
     def _remaining(self) -> Words:
-        any_of = f"any of the remaining {len(self.answer.best.best):,} may be the {pace_words(self.metric)[0]}"
+        alone, spread = self._leading()
+        where = f", all{alone}," if alone else spread
+        any_of = f"any of the remaining {len(self.answer.best.best):,}{where} may be the {pace_words(self.metric)[0]}"
         clause = f"{self._excluded()}; {any_of}"
         return replace(self._candidates(), answer="No winner", clause=clause, about=clause)
 
@@ -334,7 +352,7 @@ class Writer:
         best, of = self.answer.best, self.answer.competing
         count, words = len(best.best), self._candidates()
         named = self.called(best.best, "and" if best.tied else "or")
-        which = named if answers(count, of) else f"{count:,} configurations"
+        which = named if answers(count, of) else f"{count:,} configurations{''.join(self._leading())}"
         rest = f"; {self._excluded()}" if best.excluded else ""
         within = f"within {best.margin_percent:g} % of each other"
         if best.tied and count == of:
@@ -364,16 +382,14 @@ class Writer:
         return replace(self._candidates(), answer=heading, clause=f"{count} {about}", number=count, about=about)
 
     def _led(self, about: str) -> Words:
-        """Too many lead to be named: how many do, and on which cloud where no other has one of them."""
-        best, rows = self.answer.best, self.answer.question.rows
-        clouds = {row.configuration: provider_of(self.answer.question.lookup, row.configuration) for row in rows}
-        leading = {clouds[name] for name in best.best} - {UNKNOWN_PROVIDER}
-        on = f" on {leading.pop()}" if len(leading) == 1 < len({*clouds.values()}) else ""
+        """Too many lead to be named: how many do, and on which clouds."""
+        best, (alone, spread) = self.answer.best, self._leading()
         count = f"{len(best.best):,} of {self.answer.competing:,}"
         heading = f"A tie: {len(best.best):,} configurations" if best.tied else f"Best: one of {len(best.best):,}"
         return replace(
-            self._candidates(), answer=heading + on, clause=f"{count}{on and f', all{on},'} {about}", number=count,
-            about=about,
+            self._candidates(), answer=heading + alone,
+            clause=f"{count}{alone and f', all{alone},'}{spread} {about}", number=count,
+            about=f"{spread} {about}".strip(),
         )  # fmt: skip
 
     def _winner(self) -> Words:

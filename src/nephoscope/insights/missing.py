@@ -215,7 +215,7 @@ def _cell(cell: UsableCell) -> Draft:
         trials=[trial for group in cell.unusable for trial in group.trials],
         benchmark=cell.benchmark,
         name=cell.configuration,
-        repair=" ".join(dict.fromkeys(group.repair for group in cell.unusable)),
+        repair=" ".join(dict.fromkeys(group.repair() for group in cell.unusable)),
         **words,
     )
 

@@ -17,6 +17,7 @@ _LOWER_CASE = ("fio", "stress-ng", "sysbench")
 """Names that no sentence capitalises."""
 _MAX_NOUN_WORDS = 3
 _RATES = ("/s", "/min")
+_WORD = re.compile(r"[^\W_]+")
 
 
 def names_of(lookup: Lookup) -> Mapping[str, str]:
@@ -113,9 +114,24 @@ def metric_title(metric: Metric, *, per_cpu: bool = False) -> str:
     return f"{title}, per CPU" if per_cpu else title
 
 
-def says(title: str, benchmark: str) -> bool:
-    """Whether a metric's title names its benchmark: 'Throughput' of throughput, 'stress-ng cpu' of stress-ng."""
-    return re.search(rf"(?<![\w-]){re.escape(benchmark)}(?![\w-])", title, re.IGNORECASE) is not None
+def names_benchmark(metric: Metric, benchmark: str) -> bool:
+    """Whether the title says it, in whatever spelling: 'stress-ng matrix' of stress-ng-matrix, 'TPC-C tpmC' of tpcc."""
+    title = _WORD.findall(metric_title(metric).casefold())
+    name = "".join(_WORD.findall(benchmark.casefold()))
+    ends = [(start, end) for end in range(len(title) + 1) for start in range(end)]
+    return any("".join(title[start:end]) == name for start, end in ends)
+
+
+def title_with_benchmark(metric: Metric, benchmark: str) -> str:
+    """'fio: Random reads, I/O rate'; the title alone if it names its benchmark."""
+    title = metric_title(metric)
+    return title if names_benchmark(metric, benchmark) else f"{benchmark}: {title}"
+
+
+def title_in(metric: Metric, benchmark: str) -> str:
+    """'Operations in reads'; the title alone if it names its benchmark."""
+    title = metric_title(metric)
+    return title if names_benchmark(metric, benchmark) else f"{title} in {benchmark}"
 
 
 def title_in_sentence(metric: Metric, *, per_cpu: bool = False) -> str:

@@ -33,7 +33,7 @@ def price_age(lookup: Lookup) -> Iterator[Draft]:
             },
             trials=_counting(lookup, names),
             name=oldest.configuration,
-            part=type_name(oldest.configuration, (oldest.oldest or "the machine").removesuffix(" size")),
+            part=type_name(oldest.configuration, oldest.oldest or "the machine"),
             date=oldest.oldest_date or oldest.date or "an unknown day",
         )
 

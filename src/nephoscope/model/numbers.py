@@ -195,6 +195,14 @@ def money(usd: Number | None) -> str:
     return MISSING if usd is None else money_form(usd).text(_ends_of(usd).value)
 
 
+def list_price(usd: float | None) -> str:
+    """A rate as a price list has it, to four digits, as cents do not tell machines apart: '$0.096', '$1.50'."""
+    if usd is None:
+        return MISSING
+    digits = significant(usd, DIGITS).partition(".")[2].rstrip("0")
+    return Form(max(2, len(digits)), before="$").text(usd)
+
+
 def percent(number: Number | None) -> str:
     """'1.2 %'; the value is already a percentage."""
     if number is None:

@@ -1,6 +1,5 @@
 """Rows of the tables about dollars."""
 
-import re
 from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
@@ -66,7 +65,7 @@ class CostRow(Frozen):
         default=None, description="the machine's price in another source, where neither is known to be wrong"
     )
     oldest: str | None = Field(
-        default=None, description="what has the oldest price: the machine, or a part of a volume"
+        default=None, description="what has the oldest price: the type of the machine, or the kind of a volume"
     )
     oldest_date: str | None = None
 
@@ -115,12 +114,15 @@ def bases_in_order(costs: Sequence[CostRow], named: Sequence[str]) -> list[str]:
     return sorted(priced, key=place)
 
 
+Part = Literal["size", "IOPS", "throughput"]
+
+
 class CostLineRow(Frozen):
     """One product of the formula: amount x hours x rate. cost_lines.parquet."""
 
     configuration: str
     basis: str
-    what: str
+    what: str = Field(description="for people: 'm6i.2xlarge', 'gp3 size'")
     amount: float
     unit: str
     hours: float | None = Field(description="None: the rate is per month")
@@ -130,6 +132,8 @@ class CostLineRow(Frozen):
     source: str
     licence: str
     date: str
+    item: str = Field(default="", description="the machine's type, or the volume's kind")
+    part: Part | None = Field(default=None, description="what of a volume is paid for; None: it is the machine")
 
 
 class TransferRow(Frozen):
@@ -222,20 +226,11 @@ _NAMED = {"bit/s": {"Gbit/s": 1e9}, "B/s": {"MiB/s": float(MIB), "GiB/s": float(
 """Units that people name by multiples, the smallest first."""
 _RATES = ("/s", "/min")
 """Nobody counts single ones of these."""
-_COUNTED = re.compile(r"(?:(?<!\S)(?P<noun>\S+)/(?:min|s)\b)|(?:^(?P<nouns>.+) per (?:minute|second)\b)")
-_TPMC = "tpmC"
-_COUNTED_BY_NAME = re.compile(r"(?:^|\.)(\w+)_per_(?:s|min|minute)(?:_|$)")
 
 
-def counted_by(metric: Metric) -> str:
-    """A rate as it follows a number: ' New-Orders/min', ' tpmC', ' iterations/s'; '/s' where nothing names it."""
-    per = metric.unit.removeprefix("1")
-    if metric.title.endswith(_TPMC):
-        return f" {_TPMC}"
-    if found := _COUNTED.search(metric.title):
-        return f" {found['noun'] or found['nouns']}{per}"
-    named = _COUNTED_BY_NAME.search(metric.name)
-    return f" {named[1].replace('_', ' ')}{per}" if named else per
+def least_quantity(metric: Metric) -> int:
+    """The least that a price is quoted for: of a rate 1,000 a second or minute."""
+    return COUNTS[1] if metric.unit.endswith(_RATES) and metric.unit not in _NAMED else COUNTS[0]
 
 
 @dataclass(frozen=True)
@@ -255,7 +250,7 @@ class PricedQuantity:
 
     def of(self, metric: Metric) -> Self:
         """The same, saying what a rate counts."""
-        return replace(self, suffix=counted_by(metric)) if self.suffix in _RATES else self
+        return replace(self, suffix=f" {metric.counted}") if self.suffix in _RATES and metric.counted else self
 
     def price(self, row: PricePerformance) -> Between:
         """What it costs a month, with its interval."""

@@ -111,6 +111,9 @@ class Metric(Frozen):
         description="the metric a benchmark is ranked by; one per job if it has jobs",
     )
     per_cpu: bool = Field(default=False, description="dividing it by the number of CPUs is meaningful")
+    counted: str = Field(
+        default="", description="its unit behind a number, where 1/s or 1/min says too little: 'selects/s', 'tpmC'"
+    )
 
     @field_validator("unit")
     @classmethod
@@ -118,9 +121,9 @@ class Metric(Frozen):
         return unit_of_metric(fields.data.get("name", ""), unit)
 
     @classmethod
-    def higher(cls, name: str, unit: str, title: str, clock: str = "", **more: bool) -> Self:
+    def higher(cls, name: str, unit: str, title: str, clock: str = "", *, counted: str = "", **more: bool) -> Self:
         """One of which more is better; `more` may set `headline` and `per_cpu`."""
-        return cls(name=name, unit=unit, direction=Direction.HIGHER, title=title, clock=clock, **more)
+        return cls(name=name, unit=unit, direction=Direction.HIGHER, title=title, clock=clock, counted=counted, **more)
 
     @classmethod
     def lower(cls, name: str, unit: str, title: str, clock: str = "", **more: bool) -> Self:

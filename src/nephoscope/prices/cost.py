@@ -14,6 +14,7 @@ from pydantic import Field
 
 from nephoscope.model.errors import InputError
 from nephoscope.model.frozen import Frozen
+from nephoscope.model.price_rows import Part
 from nephoscope.prices.book import ANY_REGION, Pick, PriceBook, agree
 from nephoscope.prices.rows import Basis, Price, Unit
 
@@ -80,7 +81,10 @@ class MachineWithVolumes(Frozen):
 class Line(Frozen):
     """One product of the formula."""
 
-    what: str
+    item: str
+    """The type of the machine, or the kind of a volume."""
+    part: Part | None = None
+    """What of a volume is paid for."""
     amount: float
     unit: Unit
     hours: float | None
@@ -89,6 +93,11 @@ class Line(Frozen):
         default=None, description="region whose price it is; None: the machine's own, or one for all regions"
     )
     discount_percent: float = Field(default=0, ge=0, lt=100)
+
+    @property
+    def what(self) -> str:
+        """'m6i.2xlarge', 'gp3 size'."""
+        return self.item if self.part is None else f"{self.item} {self.part}"
 
     @property
     def usd(self) -> float:
@@ -172,12 +181,12 @@ def month(
     lines: list[Line] = []
     missing: list[str] = []
 
-    def add(what: str, amount: float, pick: Pick) -> None:
+    def add(item: str, part: Part | None, amount: float, pick: Pick) -> None:
         if pick.reason_missing:
             missing.append(pick.reason_missing)
             return
         try:
-            found = tiered(what, amount, pick.prices, method.hours)
+            found = tiered(item, amount, pick.prices, method.hours, part)
             lines.extend(
                 line.model_copy(update={"elsewhere": _elsewhere(line.price, machine.region)}) for line in found
             )
@@ -190,18 +199,19 @@ def month(
     far = (
         rate if rate.prices or rate.contradicted else book.price_elsewhere(*asked, unit=Unit.HOUR, terms=machine.terms)
     )
-    add(machine.type, 1, far if far.prices else rate)
+    add(machine.type, None, 1, far if far.prices else rate)
     for volume in machine.volumes:
-        for name, amount, units in (
+        parts: tuple[tuple[Part, float, tuple[Unit, ...]], ...] = (
             ("size", billed_size(machine.provider, volume.item, volume.size), _BY_SIZE),
             ("IOPS", volume.iops, _BY_IOPS),
             ("throughput", volume.throughput, _BY_THROUGHPUT),
-        ):
+        )
+        for part, amount, units in parts:
             if amount > 0:
                 pick, fixed = _of_volume(book, place, volume.item, units)
-                if fixed and name != "size":
+                if fixed and part != "size":
                     continue  # a disk of fixed size has its IOPS and throughput in its price
-                add(f"{volume.item} {name}", (1 if fixed else amount) * volume.count, _times(pick, volume.count))
+                add(volume.item, part, (1 if fixed else amount) * volume.count, _times(pick, volume.count))
     return Bill(
         method=method,
         machines=method.machines(database, load),
@@ -240,7 +250,9 @@ def _times(pick: Pick, count: int) -> Pick:
     return Pick(prices=tuple(wider), reason_missing=pick.reason_missing)
 
 
-def tiered(what: str, amount: float, tiers: tuple[Price, ...], hours: float) -> Iterator[Line]:
+def tiered(
+    item: str, amount: float, tiers: tuple[Price, ...], hours: float, part: Part | None = None
+) -> Iterator[Line]:
     """A line for each tier. What lies below the first tier is included in another price.
 
     Raises:
@@ -253,7 +265,7 @@ def tiered(what: str, amount: float, tiers: tuple[Price, ...], hours: float) -> 
         end = min(amount, tier.up_to if tier.up_to is not None else amount)
         if end > tier.above:
             per_hour = hours if tier.unit in _PER_HOUR else None
-            yield Line(what=what, amount=end - tier.above, unit=tier.unit, hours=per_hour, price=tier)
+            yield Line(item=item, part=part, amount=end - tier.above, unit=tier.unit, hours=per_hour, price=tier)
         reached = tier.up_to if tier.up_to is not None else math.inf
     if amount > reached:
         raise InputError(

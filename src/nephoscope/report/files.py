@@ -15,6 +15,7 @@ from nephoscope.analysis.published import BUNDLE, DOCUMENT, document
 from nephoscope.analysis.query import csv_of
 from nephoscope.analysis.table import in_columns
 from nephoscope.analysis.tables import csv_of_parquet, to_parquet
+from nephoscope.analysis.usable import DIR
 from nephoscope.model.analysed import AnalysedStudy
 from nephoscope.model.missing import MissingPart
 from nephoscope.model.rows import ConfigurationRow
@@ -51,6 +52,7 @@ def report_files(
     running: Running | None = None,
     logo: str = "",
     stored: Mapping[str, bytes] = NOTHING,
+    folder: str = DIR,
 ) -> Report:
     """All files; equal studies give equal bytes.
 
@@ -61,11 +63,12 @@ def report_files(
         running: of a study that runs: when this is written, and how much is left.
         logo: the `data:` address of the author's picture; empty: there is none.
         stored: tables of this study that are Parquet already, by name; the others are made of its rows.
+        folder: the results folder as a command names it; 'DIR' where readers need not know.
     """
     with ThreadPoolExecutor(1) as beside:  # Polars and zlib need Python's lock for little of their time
         data = beside.submit(_data_files, study, stored)
         changes = Link(earlier, CHANGES) if earlier else None
-        pages = render_pages(study, changes=changes, mark=mark, running=running, logo=logo)
+        pages = render_pages(study, changes=changes, mark=mark, running=running, logo=logo, folder=folder)
         files = {**{str(page): html.encode() for page, html in pages.html.items()}, **data.result()}
     if pages.figures and study.publication.address:
         files[PREVIEW] = preview(pages.figures[0], study)

@@ -13,6 +13,7 @@ import jinja2
 from markupsafe import Markup, escape
 
 from nephoscope.analysis.lookup import Lookup
+from nephoscope.analysis.usable import DIR
 from nephoscope.insights.standing import why_not
 from nephoscope.model.analysed import AnalysedStudy
 from nephoscope.model.missing import MissingPart, contained
@@ -72,6 +73,7 @@ def render_pages(
     mark: str = "",
     running: Running | None = None,
     logo: str = "",
+    folder: str = DIR,
 ) -> Pages:
     """Both pages of the report. The main page comes first, so that its figures have the first numbers.
 
@@ -81,9 +83,10 @@ def render_pages(
         mark: what every figure says before its subtitle; a rehearsal says by itself that it is simulated.
         running: of a study that runs: when this is written, and how much is left.
         logo: the `data:` address of the author's picture; empty: there is none.
+        folder: the results folder as a command names it; 'DIR' where readers need not know.
     """
     with unchecked():
-        book = Book(Lookup(study), mark=mark or (SIMULATED if study.plan.simulated else ""))
+        book = Book(Lookup(study), mark=mark or (SIMULATED if study.plan.simulated else ""), folder=folder)
         book.missing.extend(study.missing)
         main = _main(book.turned_to(Page.MAIN))
         main |= {"changes": changes, "progress": progress(study, running), "logo": logo}
@@ -164,7 +167,7 @@ OPENING: Sections = {
     "part": lambda book: part_words(book.lookup.study.part),
     "compared": lambda book: compared(book.lookup),
     "measured": lambda book: measured(book.lookup),
-    "repair": lambda book: repair(book.lookup),
+    "repair": lambda book: repair(book.lookup, book.folder),
     "verdict": verdict,
     "money": lambda book: book.figures(price_and_performance),
     "explorer": _explorer,

@@ -10,6 +10,7 @@ from itertools import count
 from typing import Concatenate, ParamSpec, TypeVar
 
 from nephoscope.analysis.lookup import Lookup
+from nephoscope.analysis.usable import DIR
 from nephoscope.model.missing import MissingPart, contained
 from nephoscope.model.numbers import MISSING, Scale, coverage
 from nephoscope.model.records import VerdictKind
@@ -261,6 +262,8 @@ class Book:
     """The page that is being built."""
     mark: str = ""
     """What every figure says before its subtitle, such as that its data is simulated."""
+    folder: str = DIR
+    """The results folder as a command names it, where readers may know."""
     missing: list[MissingPart] = field(default_factory=list)
     """Figures and sections that raised, in the order of the pages."""
     drawn: list["Figure"] = field(default_factory=list)

@@ -90,7 +90,7 @@ def test_the_age_of_a_cost_is_that_of_its_oldest_price() -> None:
     sold_with = sold("a", "large", volumes=[{"kind": "v", "size": 100}])
     priced = analyse(replace(study([sold_with], {"a": SIX}), book=PriceBook(rows)))[CostRow]
     (cost,) = (row for row in priced if row.month_usd is not None)
-    assert (cost.date, cost.oldest, cost.oldest_date) == ("2025-03", "v size", "2023-06")
+    assert (cost.date, cost.oldest, cost.oldest_date) == ("2025-03", "v", "2023-06")
     assert cost.age_days == (date(2025, 6, 30) - date(2023, 6, 1)).days
 
 

@@ -1,11 +1,15 @@
 """Which cells lost trials, and what repairs them, in words."""
 
+from pathlib import Path
+
 import pytest
 
-from nephoscope.analysis.usable import usable_cells
+from nephoscope.analysis.usable import DIR, Unusable, usable_cells
+from nephoscope.app.stages.evaluation import named
 from nephoscope.app.usable import lines
 from nephoscope.checks.verdicts import invalid, unknown
 from nephoscope.model.records import Verdict, VerdictKind
+from nephoscope.store.folder import ResultsFolder
 from nephoscope.study.model import Study
 from tests.unit.analysis.study_builder import trial
 
@@ -74,6 +78,17 @@ def test_trials_that_failed_or_have_not_started_continue_by_the_same_command() -
     cells = usable_cells(study(), rows, {})
     assert lines(cells, "x")[0] == ("tpcc on a: 0 of 2 usable (1 failed, 1 not started). Continue: `nephoscope run x`.")
     assert lines(cells, "x", waiting=True)[0].startswith("tpcc on a: 0 of 2 usable (1 failed). Continue")
+
+
+def test_an_earlier_file_has_the_whole_command() -> None:
+    old = {"trials": ["1"], "why": "failed", "advice": "Repeat", "command": "nephoscope run DIR --retry-rejected"}
+    assert Unusable.model_validate(old).command("results/x") == "nephoscope run results/x --retry-rejected"
+    assert Unusable.model_validate(old | {"command": None}).command() is None
+
+
+@pytest.mark.parametrize(("path", "said"), [("results/x", "results/x"), ("/home/bob/x", DIR), ("../bob/x", DIR)])
+def test_a_report_names_the_folder_that_its_owner_types_and_no_place_of_a_machine(path: str, said: str) -> None:
+    assert named(ResultsFolder(Path(path))) == said
 
 
 def test_of_many_cells_the_worst_are_told_and_the_others_counted() -> None:

@@ -7,7 +7,6 @@ import pytest
 from nephoscope.importers import oltp_logs
 from nephoscope.importers.cloud_report_2019.overlap import unfinished
 from nephoscope.machines.facts_text import disk_of, keyed_lines
-from nephoscope.model import price_rows
 from nephoscope.model.text import line
 from nephoscope.parsers.text import require_readable
 from nephoscope.report.main import measured
@@ -25,8 +24,6 @@ LONG: dict[str, Callable[[], object]] = {
     "spaces in the output of a tool": lambda: require_readable(" " * MEGABYTE + "x", "ping"),
     "a folder in a command line": lambda: oltp_logs._YCSB_FILE.findall(f"-P {'a' * MEGABYTE}/"),
     "spaces in the model of a CPU": lambda: measured._MARKS.sub("", " " * MEGABYTE + "x"),
-    "a metric's title": lambda: price_rows._COUNTED.search("a" * MEGABYTE),
-    "a metric's name": lambda: price_rows._COUNTED_BY_NAME.search("a" * MEGABYTE),
 }
 
 

@@ -7,6 +7,7 @@ from hypothesis import strategies as st
 from nephoscope.model import numbers
 from nephoscope.model.numbers import Between, interval, significant
 from nephoscope.model.words import left_in_words
+from nephoscope.report.tables.rows import text_of
 
 
 @pytest.mark.parametrize(
@@ -115,6 +116,12 @@ def test_money_has_cents_and_small_amounts_three_digits(usd: float, text: str) -
     assert numbers.money(usd) == text
 
 
+def test_a_listed_rate_has_the_digits_that_tell_it_from_others() -> None:
+    rates = {0.0: "$0.00", 0.096: "$0.096", 0.1: "$0.10", 0.3328: "$0.3328", 0.194236: "$0.1942", 12.24: "$12.24"}
+    assert {usd: numbers.list_price(usd) for usd in rates} == rates
+    assert text_of("usd_per_hour", 0.096, numbers.scale_for("", [])) == "$0.096"
+
+
 def test_missing_is_never_zero() -> None:
     written = (
         numbers.scale_for("s", []).text(None),
@@ -122,6 +129,7 @@ def test_missing_is_never_zero() -> None:
         numbers.ratio(None),
         numbers.byte_size(None),
         numbers.money(None),
+        numbers.list_price(None),
     )
     assert set(written) == {numbers.MISSING}
 

@@ -4,7 +4,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from nephoscope.benchmarks.registry import BENCHMARKS
 from nephoscope.model.price_rows import COUNTS, MIN_USD, priced_quantity
+from nephoscope.model.records import Direction
 
 
 @pytest.mark.parametrize(
@@ -25,6 +27,17 @@ from nephoscope.model.price_rows import COUNTS, MIN_USD, priced_quantity
 )
 def test_a_price_is_quoted_for_a_round_quantity(unit: str, usd_per_unit: float, text: str) -> None:
     assert priced_quantity(unit, usd_per_unit).text == text
+
+
+@pytest.mark.parametrize("name", sorted(BENCHMARKS))
+def test_every_rate_that_is_priced_says_what_it_counts(name: str) -> None:
+    benchmark = BENCHMARKS[name]
+    try:
+        parameters = benchmark.parameters.model_validate({})
+    except ValueError:
+        parameters = benchmark.parameters.model_validate({"edition": "cr2022"})
+    priced = [one for one in benchmark.metrics(parameters) if one.headline and one.direction is Direction.HIGHER]
+    assert [one.name for one in priced if one.unit.startswith("1/") and not one.counted] == []
 
 
 @given(st.sampled_from(["1/s", "IO/s", "bit/s", "B/s", "New-Orders/min"]), st.floats(1e-12, 1e6))

@@ -11,7 +11,7 @@ from nephoscope.analysis.lookup import Lookup
 from nephoscope.insights.names import type_name
 from nephoscope.model.analysed import AnalysedStudy, OnlyDifference
 from nephoscope.model.price_rows import CostRow, PricePerformance, TransferRow
-from nephoscope.model.questions import ContrastRow, Headline
+from nephoscope.model.questions import BestRow, ContrastRow, Headline
 from nephoscope.model.rows import (
     BenchmarkRow,
     ComparisonVerdict,
@@ -26,7 +26,7 @@ from nephoscope.report.figures.latency import latency_figures
 from nephoscope.report.figures.spec import Spec, unchecked, unpacked
 from nephoscope.report.main.boards import TOP, TOP_OF_CHAPTER, boards_of, main_board
 from nephoscope.report.main.chapter_figures import contrasts, winners
-from nephoscope.report.main.chapters import MAX_FIGURES, MAX_WINNERS, Chapter, chapter_of, chapters
+from nephoscope.report.main.chapters import MAX_FIGURES, MAX_WINNERS, Chapter, chapter_of, chapter_table, chapters
 from nephoscope.report.main.cost_figures import transfer, whole
 from nephoscope.report.main.curves import curve, response_times
 from nephoscope.report.main.money import _beside, _first_of, cost_lines, price_and_performance
@@ -310,6 +310,19 @@ def test_curves_are_those_of_the_best_and_of_machines_mounted_like_it() -> None:
     assert figure is not None
     assert figure.key[0].text == "c5d.4xlarge", "though the study names another first"
     assert figure.caption == "The best of each provider of 7 configurations as mounted by default."
+
+
+def test_the_table_of_winners_answers_for_every_metric_before_kinds_of_one() -> None:
+    more = {f"aws-c5a-{number}": priced_example.MACHINES["aws-c5a"] for number in range(4)}
+    study = priced_example.priced(6, {**priced_example.MACHINES, **more})
+    kinds = [row for row in study[BestRow] for _ in range(MAX_WINNERS)]
+    book = book_of(with_tables(study, {BestRow: kinds}))
+    boards = [board for row in book.lookup.study.benchmarks for board in boards_of(book.lookup, row)]
+    table = chapter_table(book, boards, {name: name for name in book.lookup.configurations})
+    assert table is not None
+    metrics = [row.cells[0].text for row in table.rows]
+    assert len(metrics) == MAX_WINNERS
+    assert len(set(metrics)) == len(boards) > 2
 
 
 def test_a_figure_counts_only_others_of_its_clock() -> None:

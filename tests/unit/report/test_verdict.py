@@ -10,7 +10,7 @@ from pydantic import ValidationError
 
 from nephoscope.analysis.answers import MAX_WINNERS
 from nephoscope.analysis.lookup import Lookup
-from nephoscope.insights.names import MAX_NAMED, enumerated, names_of
+from nephoscope.insights.names import MAX_NAMED, enumerated, names_benchmark, names_of
 from nephoscope.insights.registry import analyse
 from nephoscope.model.analysed import AnalysedStudy, OnlyDifference, PartOfStudy
 from nephoscope.model.events import Event
@@ -96,7 +96,10 @@ def test_a_card_names_no_winner_where_the_stored_answer_has_none() -> None:
     many = [row.model_copy(update={"best": names[:5], "excluded": 1}) for row in study[BestRow]]
     found = card(with_tables(study, {BestRow: many}), "Operations")
     assert (found.state, found.answer) == ("open", "No winner")
-    assert found.about == "1 of 6 is clearly slower; any of the remaining 5 may be the fastest"
+    assert found.about == (
+        "1 of 6 is clearly slower; any of the remaining 5 (2 on AWS, 2 on Google Cloud and 1 on Azure) may be the "
+        "fastest"
+    )
 
 
 def test_the_cloud_of_all_that_lead_is_said_where_they_are_too_many_to_name() -> None:
@@ -109,7 +112,10 @@ def test_the_cloud_of_all_that_lead_is_said_where_they_are_too_many_to_name() ->
     assert found.about == "may be the fastest; clearly slower: gcp-n2, 9.8 % below the median of the others"
     assert f"{len(lead)} of 10, all on AWS, may be the fastest" in found.sentence
     found = _led_by(study, [*lead, "azure-d8s"], behind)
-    assert found.answer == f"Best: one of {len(lead) + 1}"
+    assert (found.answer, found.about.partition(" may ")[0]) == (
+        f"Best: one of {len(lead) + 1}",
+        f"({len(lead)} on AWS and 1 on Azure)",
+    )
 
 
 def _more_of(name: str, count: int) -> priced_example.Machines:
@@ -133,10 +139,18 @@ def test_bars_have_the_best_of_each_cloud() -> None:
 
 
 def test_a_card_says_the_name_of_its_benchmark_once() -> None:
-    one = card(priced_example.priced(), "Operations")
-    assert one.of == "reads"
-    assert replace(one, question="Reads per second").of == ""
-    assert replace(one, question="Reads per second", benchmark="reads-2").of == "reads-2"
+    assert card(priced_example.priced(), "Operations").of == "reads"
+    for title, benchmark, said in (
+        ("reads per second", "reads", True),
+        ("reads per second", "reads-2", False),
+        ("stress-ng matrix", "stress-ng-matrix", True),
+        ("stress-ng matrix", "stress-ng", True),
+        ("stress-ng matrix", "stress-ng-cpu", False),
+        ("TPC-C tpmC", "tpcc", True),
+        ("TPC-C tpmC", "tpcc-150", False),
+        ("point selects per second", "point-select", False),
+    ):
+        assert names_benchmark(Metric.higher("rate", "1/s", title), benchmark) is said, (title, benchmark)
 
 
 def test_an_undecided_comparison_gives_a_winner_no_ratio() -> None:
@@ -322,6 +336,11 @@ def test_trials_that_cannot_be_used_come_with_their_repair() -> None:
     assert found is not None
     assert found.text == "Usable: 180 of 200 trials."
     assert found.commands == ("nephoscope run DIR --retry-rejected",)
+    assert found.then.endswith("To repair it, where DIR is the folder of the results:")
+    known = repair(Lookup(priced_example.everything()), "results/of today")
+    assert known is not None
+    assert known.commands == ("nephoscope run 'results/of today' --retry-rejected",)
+    assert known.then.endswith(". To repair it:")
     assert repair(Lookup(priced_example.priced())) is None
 
 
@@ -476,16 +495,14 @@ def test_several_databases_are_all_named() -> None:
     assert "PostgreSQL 18 and Valkey" in measured(Lookup(study.model_copy(update={"plan": plan})))
 
 
-def test_what_a_price_buys_is_named_where_the_title_names_it() -> None:
-    def sold(unit: str, title: str, name: str = "rate") -> str:
-        return priced_quantity(unit, 0.05).of(Metric.higher(name, unit, title)).text
+def test_what_a_price_buys_is_named_where_the_metric_names_it() -> None:
+    def sold(unit: str, counted: str = "") -> str:
+        return priced_quantity(unit, 0.05).of(Metric.higher("rate", unit, "rate", counted=counted)).text
 
-    assert sold("1/min", "TPC-C New-Orders per minute, no wait times") == "1,000 TPC-C New-Orders/min"
-    assert sold("1/min", "maximum TPC-C tpmC") == "1,000 tpmC"
-    assert sold("1/s", "point selects per second") == "1,000 point selects/s"
-    assert sold("1/s", "CoreMark on one thread", "single.iterations_per_s") == "1,000 iterations/s"
-    assert sold("1/s", "highest sustainable load") == "1,000/s"
-    assert sold("IO/s", "random reads: I/O rate") == "1,000 IO/s"
+    assert sold("1/min", "TPC-C New-Orders/min") == "1,000 TPC-C New-Orders/min"
+    assert sold("1/min", "tpmC") == "1,000 tpmC"
+    assert sold("1/s") == "1,000/s"
+    assert sold("IO/s") == "1,000 IO/s"
 
 
 def test_the_evidence_says_which_configuration_a_short_name_means() -> None:

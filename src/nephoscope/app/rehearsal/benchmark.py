@@ -275,12 +275,14 @@ def _storage(machine: SimulatedMachine, metric: Metric) -> float | None:
     kind, _, threads = head.rpartition("-")
     if threads.isdigit() and kind in {"read", "write"}:
         slow = 0.4 if machine.asked.database_machine.volumes else 1.0
-        rate = 900.0 * slow * machine.speed * float(min(int(threads), 12) ** 0.8) * (1.3 if kind == "read" else 1.0)
+        rate = 900.0 * slow * machine.speed * float(min(int(threads), 12) ** 0.8)
+        rate *= machine.reads_per_write if kind == "read" else 1.0
         waited_s = int(threads) / rate
         return {"iops": rate, "bandwidth": rate * 32_768, "latency_mean": waited_s, "latency_p95": 2.2 * waited_s}.get(
             quantity
         )
-    rate = (16_000.0 if machine.has_fast_volumes else 8_000.0) * (1.2 if head.startswith("rd") else 1.0)
+    rate = 16_000.0 if machine.has_fast_volumes else 8_000.0
+    rate *= machine.reads_per_write if head.startswith("rd") else 1.0
     rate = min(rate, machine.volume_iops) * (0.8 if "fsync" in head else 1.0)
     known = {"iops": rate, "bandwidth": rate * 8_192, "latency_mean": 16 / rate, "latency_p99": 40 / rate}
     return known.get(quantity) if quantity else (rate if metric.headline else None)

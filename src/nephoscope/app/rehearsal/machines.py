@@ -1,5 +1,6 @@
 """Machines that do not exist: what they would show, and how fast a simulation takes them to be."""
 
+import math
 import random
 import re
 from collections.abc import Mapping
@@ -65,6 +66,7 @@ _SPEED: Mapping[str, float] = {
 }
 """Of one vCPU, by the start of a family's name: invented, where there is a report in the order that it found."""
 _OTHER_SPEED, _SPEED_SPREAD = 0.95, 0.02
+_READS_PER_WRITE, _READS_SPREAD = 1.3, 0.08
 DELIVERED = 0.97
 """Of a rate that is sold: so much that no replicate has more."""
 
@@ -112,6 +114,12 @@ class SimulatedMachine:
         """The most I/Os per second that its volume gives; infinite if nothing is known of it."""
         sold = sold_volume(self.asked.model_dump(mode="json"))
         return float("inf") if sold is None else DELIVERED * sold[1].value
+
+    @cached_property
+    def reads_per_write(self) -> float:
+        """How many times as fast its storage reads as it writes; each configuration has its own."""
+        drawn = random.Random(f"nephoscope/rehearsal/{self.asked.name}/reads")  # noqa: S311
+        return _READS_PER_WRITE * math.exp(drawn.gauss(0, _READS_SPREAD))
 
     @property
     def has_network_credits(self) -> bool:

@@ -14,7 +14,7 @@ import nephoscope
 from nephoscope.analysis.collect import collect, subjects_of, trial_row
 from nephoscope.analysis.inputs import StudyInputs
 from nephoscope.analysis.stored_trials import MADE_BY, Stored, is_of_these_trials, stored_trials, verified_trials
-from nephoscope.analysis.usable import UsableCell, usable_cells
+from nephoscope.analysis.usable import DIR, UsableCell, usable_cells
 from nephoscope.app.files import read_text
 from nephoscope.benchmarks.registry import BENCHMARKS
 from nephoscope.checks.registry import CHECKS
@@ -459,7 +459,11 @@ def report(
     require_complete(study)
     names = None if against is None else names_of(against, folder.path)
     made = report_files(
-        study, earlier=names and names[0], logo=logo_of(folder, study), stored=stored.parquet_of(folder)
+        study,
+        earlier=names and names[0],
+        logo=logo_of(folder, study),
+        stored=stored.parquet_of(folder),
+        folder=named(folder),
     )
     files = {**made.files, **(paper.printed(made.files, browser, folder.path) if browser else {})}
     if against is not None and names is not None:
@@ -471,6 +475,12 @@ def report(
             write_bytes(figures / name, content)
     path = folder.report_dir / (paper.PDF if pdf else Page.MAIN)
     return Reported(path, made.missing, folder.report_dir / MISSING, tuple(set_aside))
+
+
+def named(folder: ResultsFolder) -> str:
+    """The folder as its owner types it; 'DIR' where that would tell a published report's readers of a machine."""
+    path = folder.path
+    return DIR if path.is_absolute() or ".." in path.parts else str(path)
 
 
 def logo_of(folder: ResultsFolder, study: AnalysedStudy) -> str:

@@ -116,6 +116,7 @@ class CoreMark(StagedCpuBenchmark):
             "iterations of all contexts / running time measured by CoreMark; mean of the runs",
             headline=True,
             per_cpu=stage.kind == "multi",
+            counted="iterations/s",
         )
         spread = Metric.lower(
             _spread_metric(stage.kind), "1", f"CoreMark, {stage.kind}: standard deviation / mean of the runs of a trial"

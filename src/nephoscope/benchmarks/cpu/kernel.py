@@ -70,6 +70,7 @@ class CpuKernel(StagedCpuBenchmark):
                 "iterations of all threads / time from their common start until the last one ends",
                 headline=True,
                 per_cpu=stage.kind == "multi",
+                counted="iterations/s",
             )
         ]
 

@@ -70,7 +70,7 @@ class Kv(PacedLoadBenchmark):
     drives = load_spec.KvWorkload
     drawn_later = ("read_percent", "batch", "distribution", "zipf_exponent", "writes")
     kinds = {"read": ("read",), "write": ("write",)}
-    main_rate = ended_per_s("operations", title="reads and writes per second")
+    main_rate = ended_per_s("operations", counted="reads and writes")
 
     @override
     def database_load_of(self, parameters: Any) -> DatabaseLoad:

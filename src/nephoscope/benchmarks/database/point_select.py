@@ -33,7 +33,7 @@ class PointSelect(PacedLoadBenchmark):
     parameters = PointSelectParameters
     drives = load_spec.PointSelectWorkload
     kinds = {"read": ("point_select",)}
-    main_rate = ended_per_s("selects", title="point selects per second")
+    main_rate = ended_per_s("selects", counted="point selects")
 
     @override
     def database_load_of(self, parameters: Any) -> DatabaseLoad:

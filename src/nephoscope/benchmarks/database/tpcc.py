@@ -120,6 +120,7 @@ def headline(parameters: TpccParameters) -> Metric:
         f"{_NEW_ORDERS_CLOCK}; profile {parameters.profile}; see also its round trips per transaction",
         headline=True,
         per_cpu=not parameters.is_tpmc,
+        counted="tpmC" if parameters.is_tpmc else "TPC-C New-Orders/min",
     )
 
 

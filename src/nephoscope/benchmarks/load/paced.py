@@ -16,15 +16,17 @@ from nephoscope.model.frozen import Frozen, conflict
 from nephoscope.model.records import Measurement, Metric
 
 
-def ended_per_s(what: str, title: str | None = None) -> Metric:
-    """The main rate of a workload, in what a person counts ('inserts')."""
+def ended_per_s(what: str, counted: str = "") -> Metric:
+    """The main rate of a workload, in what a person counts: 'inserts'; where the name has another word, `counted`."""
+    counted = counted or what
     return Metric.higher(
         f"{what}_per_s",
         "1/s",
-        title or f"{what} per second",
+        f"{counted} per second",
         f"{what} that ended in the measurement interval / its length",
         headline=True,
         per_cpu=True,
+        counted=f"{counted}/s",
     )
 
 

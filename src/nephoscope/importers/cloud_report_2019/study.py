@@ -159,6 +159,7 @@ def _metrics(measured: Iterable[ImportedMeasurement]) -> list[Metric]:
             title=_TITLES.get(one.metric, one.metric.replace("_", " "))
             + (f", {counted(one.threads, 'thread')}" if one.threads else ""),
             headline=name in _HEADLINES,
+            counted="bogo ops/s" if one.metric == "bogo_ops_per_s" else "",
         )
         for name, one in sorted(by_name.items(), key=lambda item: _parted(item[0]))
     ]

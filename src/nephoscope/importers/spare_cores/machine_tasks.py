@@ -109,7 +109,8 @@ def read_static_web(text: str, version: str) -> Output:
     least = min(best, key=lambda size: int(size[:-1]))
     values: list[tuple[Metric, float]] = []
     for size, rate in best.items():
-        one = metric(f"requests_per_s_{size}", "1/s", f"Requests for files of {size[:-1]} KiB", headline=size == least)
+        title = f"Requests for files of {size[:-1]} KiB"
+        one = metric(f"requests_per_s_{size}", "1/s", title, headline=size == least, counted="requests/s")
         values.append((one.model_copy(update={"per_cpu": True}), rate))
     identity = BenchmarkIdentity(tool="static-web", version=version)
     return _machine(identity, Subject.CPU, "Static web server and its clients on one machine", values)

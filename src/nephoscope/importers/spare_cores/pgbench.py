@@ -132,7 +132,8 @@ def _identity(file: _File) -> BenchmarkIdentity:
 
 
 def _of_highest(rung: _Rung) -> Iterator[tuple[Metric, float]]:
-    rate = metric("transactions_per_min", "1/min", "Transactions of the highest rung", headline=True)
+    title = "Transactions of the highest rung"
+    rate = metric("transactions_per_min", "1/min", title, headline=True, counted="transactions/min")
     yield rate.model_copy(update={"per_cpu": True}), rung.tpm
     yield metric("clients", "1", "Clients of the highest rung", lower=True), rung.concurrency
     mean = metric("latency_mean", "s", "Latency at the highest rung, mean", lower=True, clock="pgbench's clock")

@@ -59,8 +59,17 @@ _UP = Direction.HIGHER
 _VERSION = re.compile(r"(?<![0-9])[0-9]++(?:\.[0-9]++)++")
 """Of a task; for Redis, a name stands before it, and build and allocator behind it."""
 _CORES_METRICS = [
-    Metric.higher("bogo_ops_per_s", "1/s", "Bogo operations, a worker on every CPU", headline=True, per_cpu=True),
-    Metric.higher("bogo_ops_per_s_one_worker", "1/s", "Bogo operations, one worker", headline=True),
+    Metric.higher(
+        "bogo_ops_per_s",
+        "1/s",
+        "Bogo operations, a worker on every CPU",
+        headline=True,
+        per_cpu=True,
+        counted="bogo ops/s",
+    ),
+    Metric.higher(
+        "bogo_ops_per_s_one_worker", "1/s", "Bogo operations, one worker", headline=True, counted="bogo ops/s"
+    ),
     Metric.higher("scaling_share", "share", "Rate on all CPUs, of CPUs times one worker"),
 ]
 
@@ -92,6 +101,7 @@ def of_redis(by_depth: Mapping[int, float], version: str = "") -> dict[str, Any]
                 f"SET, pipeline of {depth}",
                 headline=depth == min(by_depth),
                 per_cpu=True,
+                counted="sets/s",
             )
             for depth in sorted(by_depth)
         ],

@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from nephoscope.analysis.lookup import headlines, scale_of, unique
-from nephoscope.insights.names import UNKNOWN_PROVIDER, enumerated, metric_title, provider_of
+from nephoscope.insights.names import UNKNOWN_PROVIDER, enumerated, metric_title, provider_of, title_with_benchmark
 from nephoscope.model.questions import ContrastRow
 from nephoscope.model.rows import ComparisonVerdict, FamilyComparison, Statistic
 from nephoscope.model.words import counted
@@ -76,9 +76,8 @@ def _named(board: Board, ranked: Sequence[tuple[Board, list[Statistic]]]) -> str
     """The name of a panel, with its benchmark where there are several."""
     if len(ranked) == 1:
         return ""
-    title = metric_title(board.metric)
     several = len({one.row.benchmark for one, _ in ranked}) > 1
-    return f"{board.row.benchmark}: {title}" if several else title
+    return title_with_benchmark(board.metric, board.row.benchmark) if several else metric_title(board.metric)
 
 
 def winners(book: Book, board: Board, palette: Palette) -> Figure | None:

@@ -3,12 +3,12 @@
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
-from itertools import chain, pairwise
+from itertools import chain, pairwise, zip_longest
 
 from nephoscope.analysis.answers import Question, answered, questions_of
-from nephoscope.analysis.lookup import Lookup, MetricKey, unique
+from nephoscope.analysis.lookup import Lookup, MetricKey, grouped, unique
 from nephoscope.insights.answers import Writer
-from nephoscope.insights.names import metric_title, names_of, says, title_in_sentence
+from nephoscope.insights.names import metric_title, names_benchmark, names_of, title_in_sentence, title_with_benchmark
 from nephoscope.insights.standing import memory_place_of, memory_sentence, memory_source, place_of, placed, sentence
 from nephoscope.model.numbers import quantity, scale_for
 from nephoscope.model.price_rows import CostRow
@@ -270,12 +270,13 @@ def _cost(book: Book, palette: Palette) -> Chapter | None:
     if board is None or not board.prices(book.lookup):
         return None
     said = cheapest(book.lookup, board.row.benchmark, board.metric)
+    name = "" if names_benchmark(board.metric, board.row.benchmark) else f" ({board.row.benchmark})"
     return Chapter(
         anchor="chapter-cost",
         title="Cost",
         opening=_cited(
             book,
-            f"{title_in_sentence(board.metric)} ({board.row.benchmark}): {said.clause}.",
+            f"{title_in_sentence(board.metric)}{name}: {said.clause}.",
             said.trials,
         )
         if said
@@ -332,7 +333,7 @@ def chapter_table(book: Book, boards: Sequence[Board], called: Mapping[str, str]
 def _levels(book: Book, boards: Sequence[Board], called: Mapping[str, str]) -> Table:
     """A row for each configuration, a column for each headline metric; ordered by the one that most have."""
     lead = max(boards, key=lambda board: len(board.ranked(book.lookup)))
-    by = f"{lead.row.benchmark}: {metric_title(lead.metric)}"
+    by = title_with_benchmark(lead.metric, lead.row.benchmark)
     columns = [Column("Configuration"), Column("Rank", numeric=True, hint=f"By {by}; a range if uncertain.")]
     for board in boards:
         scale = book.lookup.scale(board.row.benchmark, board.metric)
@@ -364,7 +365,7 @@ def _level(book: Book, board: Board, configuration: str) -> Cell:
 
 
 def _winners(book: Book, boards: Sequence[Board], called: Mapping[str, str]) -> Table | None:
-    """The best overall, of each cloud and of each size, for the first metrics; None where nothing was decided."""
+    """The best of each metric overall, then of each cloud and size as rows are left; None where nothing was decided."""
     wanted = {board.key: board for board in boards}
     rows = [
         one
@@ -373,17 +374,20 @@ def _winners(book: Book, boards: Sequence[Board], called: Mapping[str, str]) -> 
     ]
     if not rows:
         return None
+    of_metrics = grouped(rows, lambda one: (one.benchmark, one.metric))
+    turns = zip_longest(*(of_metrics[key] for key in wanted if key in of_metrics))
+    first = [one for turn in turns for one in turn if one is not None][:MAX_WINNERS]
     order = list(wanted)
-    rows = sorted(rows, key=lambda one: order.index((one.benchmark, one.metric)))
+    shown = sorted(first, key=lambda one: order.index((one.benchmark, one.metric)))
 
     def best(one: BestRow) -> Cell:
         about = f"{one.benchmark}: {one.metric}, {scope_name(one.scope)}"
         return evidence_cell(book, _named(one, called), one.trials, about)
 
-    more = len(rows) - MAX_WINNERS
+    more = len(rows) - len(shown)
     return filled(
         "The best, overall and of each kind",
-        rows[:MAX_WINNERS],
+        shown,
         (Column("Metric"), lambda one: Cell(_title(wanted[one.benchmark, one.metric], boards), tone="name")),
         (Column("Among"), lambda one: f"{scope_name(one.scope)}, {counted(one.of, 'configuration')}"),
         (Column("The best"), best),
@@ -398,8 +402,7 @@ def _winners(book: Book, boards: Sequence[Board], called: Mapping[str, str]) -> 
 def _title(board: Board, boards: Sequence[Board]) -> str:
     """With the benchmark, if there are several."""
     several = len({one.row.benchmark for one in boards}) > 1
-    title = metric_title(board.metric)
-    return f"{board.row.benchmark}: {title}" if several and not says(title, board.row.benchmark) else title
+    return title_with_benchmark(board.metric, board.row.benchmark) if several else metric_title(board.metric)
 
 
 def _named(row: BestRow, called: Mapping[str, str]) -> str:

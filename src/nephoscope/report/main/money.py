@@ -8,7 +8,7 @@ from typing import Any
 
 from nephoscope.analysis.answers import answers
 from nephoscope.analysis.lookup import Lookup, unique
-from nephoscope.insights.names import enumerated, metric_title, names_of, type_name
+from nephoscope.insights.names import enumerated, names_of, title_in, type_name
 from nephoscope.model import numbers as people
 from nephoscope.model.price_rows import PricedQuantity, PricePerformance
 from nephoscope.model.questions import BestRow
@@ -94,7 +94,7 @@ def _scatter(book: Book, board: Board, priced: Sequence[PricePerformance], palet
     shown = [statistics[name] for name in names]
     front = [row["configuration"] for row in rows if row["front"]]
     return book.figure(
-        f"{metric_title(metric)} in {board.row.benchmark} and its price",
+        f"{title_in(metric, board.row.benchmark)} and its price",
         f"{worth}, against $ a month at {basis_text(priced[0].basis)} prices",
         "By their levels, no configuration on the stepped line, the Pareto front, is beaten by one that costs the "
         "same or less; neighbours on the line may be equal: see their ranks. Numbers stand for the rows of the table "
@@ -231,7 +231,7 @@ def _ranked(book: Book, board: Board, palette: Palette) -> Figure:
     axis = f"{unit_text(scale)}, {direction_text(metric.direction)}"
     more = f" The {order} {TOP} of {len(found)} are drawn." if len(found) > TOP else ""
     return book.figure(
-        f"{metric_title(metric)} in {board.row.benchmark}, {order} first",
+        f"{title_in(metric, board.row.benchmark)}, {order} first",
         axis,
         f"{_unpriced(board, book.lookup)}, so value for money is not shown. Set price_usd_per_hour or priced_as in the "
         f"study.toml of these results, then run “nephoscope report” again. {lines_text(shown).capitalize()}.{more}",

@@ -7,9 +7,9 @@ from itertools import zip_longest
 
 from nephoscope.analysis.answers import MACHINES_ALONE, Answer, Question, State, answered, hosts_of, questions_of
 from nephoscope.analysis.lookup import Lookup, grouped, unique
-from nephoscope.analysis.usable import UsableCell
+from nephoscope.analysis.usable import DIR, UsableCell
 from nephoscope.insights.answers import Writer
-from nephoscope.insights.names import enumerated, metric_title, names_of, says
+from nephoscope.insights.names import enumerated, metric_title, names_benchmark, names_of
 from nephoscope.model import numbers as people
 from nephoscope.model.numbers import Scale
 from nephoscope.model.rows import Statistic, TrialRow
@@ -84,6 +84,8 @@ class Card:
     """One question and its answer."""
 
     question: str
+    of: str
+    """The benchmark, beside a question that does not say it."""
     benchmark: str
     metric: str
     href: str
@@ -111,11 +113,6 @@ class Card:
     coverage: float | None
     curve: Curve | None = None
     """Where the benchmark is one of several loads: the same configurations over all of them."""
-
-    @property
-    def of(self) -> str:
-        """The benchmark, beside a question that does not say it."""
-        return "" if says(self.question, self.benchmark) else self.benchmark
 
 
 @dataclass(frozen=True)
@@ -208,6 +205,7 @@ def _card(book: Book, question: Question, answer: Answer, palette: Palette, seri
     found = book.evidence.cite(trials, f"verdict on {metric.title} in {benchmark.benchmark}")
     return Card(
         question=metric_title(metric, per_cpu=question.view == "per CPU"),
+        of="" if names_benchmark(metric, benchmark.benchmark) else benchmark.benchmark,
         benchmark=benchmark.benchmark,
         metric=metric.name,
         href=book.href(section_anchor(benchmark.benchmark)),
@@ -266,6 +264,7 @@ def _not_compared(book: Book, questions: Sequence[Question], palette: Palette) -
     costs = (cost_lines(book, row.benchmark, metric, [row.configuration])[:1] for row in rows[:MAX_BARS])
     return Card(
         question=metric_title(metric),
+        of=benchmarks,
         benchmark=benchmarks,
         metric=metric.name,
         href=book.href("benchmarks"),
@@ -352,17 +351,18 @@ class Repair:
     commands: tuple[str, ...]
 
 
-def repair(lookup: Lookup) -> Repair | None:
+def repair(lookup: Lookup, folder: str = DIR) -> Repair | None:
     """None if all trials can be used, or nobody here can repeat them."""
     trials = [row for row in lookup[TrialRow] if row.state != "not needed"]
     usable = sum(row.counts for row in trials)
     if usable == len(trials) or lookup.study.source is not None:
         return None
-    commands = unique(one.command for cell in lookup[UsableCell] for one in cell.unusable if one.command)
+    found = (one.command(folder) for cell in lookup[UsableCell] for one in cell.unusable)
+    commands = unique(one for one in found if one)
     why = ", ".join(lost(trials))
     then = f"{why[:1].upper()}{why[1:]}." if why else ""
     if commands:
-        then += " To repair it, where DIR is the folder of the results:"
+        then += f" To repair it{', where DIR is the folder of the results' if folder == DIR else ''}:"
     said = f"Usable: {usable:,} of {counted(len(trials), 'trial')}."
     return Repair(said, then.strip(), tuple(commands[:MAX_COMMANDS]))
 

@@ -11,8 +11,8 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from nephoscope.analysis.lookup import Lookup, headlines, unique
-from nephoscope.insights.names import metric_title, names_of
-from nephoscope.model.price_rows import CostLineRow, CostRow, counted_by
+from nephoscope.insights.names import metric_title, names_benchmark, names_of, title_within
+from nephoscope.model.price_rows import CostLineRow, CostRow, least_quantity
 from nephoscope.model.questions import BestRow, RankIntervals
 from nephoscope.model.records import Direction, Metric
 from nephoscope.model.rows import BenchmarkRow, ConfigurationRow, MachineRow, Statistic
@@ -63,10 +63,12 @@ def _board(book: Book, row: BenchmarkRow, metric: Metric) -> dict[str, Any] | No
         "name": f"{row.benchmark}/{metric.name}",
         "benchmark": row.benchmark,
         "evidence": book.href(section_anchor(row.benchmark)),
+        "of": "" if names_benchmark(metric, row.benchmark) else f"{row.benchmark}: ",
         "title": metric_title(metric),
         "stored_unit": metric.unit,
         "unit": scale.unit,
-        "counted": counted_by(metric),
+        "counted": _counted(metric, scale.unit),
+        "least": least_quantity(metric),
         "divisor": scale.divisor,
         "per_cpu": {"unit": of_cpu.unit, "divisor": of_cpu.divisor},
         "higher": metric.direction is Direction.HIGHER,
@@ -80,6 +82,13 @@ def _board(book: Book, row: BenchmarkRow, metric: Metric) -> dict[str, Any] | No
         "unknown": _unknown(lookup, row.benchmark, metric.name),
         "intervals": _intervals(lookup[RankIntervals], row.benchmark, metric.name),
     }
+
+
+def _counted(metric: Metric, unit: str) -> str:
+    """The unit as it follows a number: ' point selects/s', '/s', ' Gbit/s'; of plain numbers what they are."""
+    if metric.counted or not unit:
+        return f" {metric.counted or title_within(metric)}"
+    return unit.removeprefix("1") if unit.startswith("1/") else f" {unit}"
 
 
 def _level(row: Statistic) -> list[float]:
@@ -138,8 +147,6 @@ def _power(ratio: float) -> int:
 ARCHITECTURES = {"x86_64": "x86-64", "amd64": "x86-64", "aarch64": "Arm", "arm64": "Arm"}
 LABEL = "label-"
 """Start of the key under which the page finds a label."""
-SIZE = " size"
-"""End of the name of a cost line for a volume's capacity."""
 
 
 def machines_of(lookup: Lookup) -> dict[str, dict[str, Any]]:
@@ -203,9 +210,8 @@ def _priced_volumes(lookup: Lookup) -> dict[str, str]:
     """Configuration -> the volumes whose price its cost includes; for machines that the study did not order."""
     found: dict[str, dict[str, str]] = {}
     for line in lookup[CostLineRow]:
-        if line.what.endswith(SIZE):
-            kind = line.what.removesuffix(SIZE)
-            found.setdefault(line.configuration, {})[kind] = _volume(kind, line)
+        if line.part == "size":
+            found.setdefault(line.configuration, {})[line.item] = _volume(line.item, line)
     return {name: ", ".join(text for _, text in sorted(many.items())) for name, many in found.items()}
 
 

@@ -94,8 +94,9 @@ FORMATS: tuple[tuple[str, Callable[[Any], str]], ...] = (
     ("p_value", people.probability),
     ("p_adjusted", people.probability),
     ("ratio", people.ratio),
+    ("rate_usd", people.list_price),
     ("usd", people.money),
-    ("usd_per_hour", people.money),
+    ("usd_per_hour", people.list_price),
     ("usd_per_unit", people.money),
 )
 """Ending of a field's name -> how its numbers are written."""

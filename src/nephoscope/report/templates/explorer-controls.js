@@ -43,7 +43,7 @@ explorer.start = async () => {
     field.closest("label").hidden = options.length < 2;
   };
   const fill = () => {
-    offer("board", data.boards.map((board) => [board.name, `${board.benchmark}: ${board.title}`]), state.board);
+    offer("board", data.boards.map((board) => [board.name, `${board.of}${board.title}`]), state.board);
     offer("basis", data.bases.map((basis) => [basis, data.basis_texts[basis]]), state.basis);
     for (const key of model.CHOICES) {
       const values = distinct(key).sort(natural);

@@ -18,17 +18,11 @@ explorer.numbers = (() => {
 
   // Dollars are quoted for a round quantity, so that the cheapest costs at least ten cents: per 1,000 and not for one.
   // Nobody counts single operations a second: rates start at 1,000.
-  const isRate = ({ unit }) => /\/(s|min)$/.test(unit) && !/(bit|B)\/s$/.test(unit);
   const quantityOf = (values, board) =>
-    [1, 1e3, 1e6].find((many) => many >= (isRate(board) ? 1e3 : 1) && many * Math.min(...values) >= 0.1) ?? 1e9;
-  const lowered = (title) => (/^.[a-z ]/.test(title) ? title[0].toLowerCase() + title.slice(1) : title);
-  // "1,000 point selects/s" where the unit alone would be "1,000/s".
-  const perText = (quantity, { unit, title, counted }) => {
-    const number = quantity.toLocaleString("en");
-    if (!unit) return `${number} ${lowered(title.split(",")[0])}`;
-    if (unit.startsWith("1/")) return `${number}${counted}`;
-    return quantity === 1 ? unit : `${number} ${unit}`;
-  };
+    [1, 1e3, 1e6].find((many) => many >= board.least && many * Math.min(...values) >= 0.1) ?? 1e9;
+  // "1,000 point selects/s", "Gbit/s".
+  const perText = (quantity, { counted }) =>
+    quantity === 1 && counted.startsWith(" ") ? counted.trim() : `${quantity.toLocaleString("en")}${counted}`;
 
   // The texts of stored levels are the report's, so that they are written everywhere the same.
   const texts = new WeakMap();

@@ -40,7 +40,7 @@ explorer.pinned = (model, find, change) => {
       if (place && values[0] !== null) cell.append(against(board, view, one, chosen[0], state));
       return cell;
     });
-    return element("tr", {}, element("th", { scope: "row" }, `${board.benchmark}: ${heading(board, view, quantity)}`), ...cells);
+    return element("tr", {}, element("th", { scope: "row" }, `${board.of}${heading(board, view, quantity)}`), ...cells);
   };
 
   const priceRow = (chosen, state) =>
