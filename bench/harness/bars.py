@@ -44,6 +44,8 @@ class Verdict(StrEnum):
     UNDECIDED = "undecided"
     """Rounds disagree, and too few of them were quiet."""
     NOT_MEASURED = "not measured"
+    BEYOND = "beyond this machine"
+    """It was shown in the same round that the machine cannot do what the bar asks for."""
     NONE = "no bar, for comparison"
 
 

@@ -82,8 +82,15 @@ def ratio(rounds: Rounds, one: str, other: str, measure: str) -> Ratios:
     return ratios((of(mine) / of(theirs), mine.lost, theirs.lost) for mine, theirs in pairs if mine and theirs)
 
 
-def of_pacing(what: str, found: Pacing | None, limit_us: float) -> Bar:
-    """A bar that the pacing error must not exceed, at a rate that is kept; None: it could not be measured."""
+def of_pacing(what: str, found: Pacing | None, limit_us: float, most_per_s: float | None = None) -> Bar:
+    """A bar that the pacing error must not exceed, at a rate that is kept.
+
+    Args:
+        what: names it.
+        found: None: it could not be measured.
+        limit_us: of the 99th percentile.
+        most_per_s: what the same thread does when nothing is due at a time; None: not known. Nobody sends more.
+    """
     bar = f"≤ {limit_us:g} µs"
     if found is None:
         return Bar(what, bar, NOTHING, Verdict.NOT_MEASURED)
@@ -91,6 +98,8 @@ def of_pacing(what: str, found: Pacing | None, limit_us: float) -> Bar:
     seen += f"; {found.seconds_without_steal} of {found.seconds} seconds without steal"
     if not found.is_kept:
         seen += f", {found.not_sent:,} of {found.offered:,} never sent"
+        if most_per_s is not None and most_per_s < found.rate_per_s:
+            return Bar(what, bar, f"{seen}; a closed loop does {most_per_s:,.0f}/s", Verdict.BEYOND)
         return Bar(what, bar, seen, Verdict.MISSED if found.seconds_without_steal else Verdict.UNDECIDED)
     if found.seconds_without_steal == 0:
         return Bar(what, bar, seen, Verdict.UNDECIDED)

@@ -133,6 +133,8 @@ def spec(dsn: str, workload: dict[str, object], **more: object) -> str:
 class Pacing:
     """How a rate was kept, judged by the seconds without steal: who is not running cannot send."""
 
+    rate_per_s: float
+    """Arrivals that were asked for."""
     p99_us: float | None
     """Of how late operations were taken that had to wait for nobody. None: all had to wait, so far behind it was."""
     offered: int
@@ -152,17 +154,25 @@ class Pacing:
 
 def pacing(setting: Setting, rate_per_s: int, seconds: float, runs: int) -> Pacing:
     """Of nephoscope-load, one thread on the fake target."""
-    outputs = []
-    for _ in range(runs):
-        with fake_target(setting.load) as dsn:
-            pace = {"kind": "constant", "rate_per_s": rate_per_s}
-            asked = spec(dsn, {"kind": "null"}, connections=64, pace=pace, threads=1, ramp_s=1, duration_s=seconds)
-            ran = run([str(setting.load), "exec"], stdin=asked)
-        outputs.append(([json.loads(line) for line in ran.stdout.splitlines()], ran.stderr))
-    return read_pacing(outputs)
+    pace = {"kind": "constant", "rate_per_s": rate_per_s}
+    return read_pacing(rate_per_s, [_on_fake(setting, pace, seconds) for _ in range(runs)])
 
 
-def read_pacing(outputs: Sequence[tuple[Sequence[dict[str, Any]], str]]) -> Pacing:
+def closed_loop_per_s(setting: Setting, seconds: float) -> float:
+    """Operations per second of the same thread on the same connections, each sent when the one before was answered."""
+    lines, _ = _on_fake(setting, {"kind": "closed"}, seconds)
+    last = lines[-1]
+    return sum(line["all"] for line in last["operations"] if line["outcome"] != "failed") / last["measured_s"]
+
+
+def _on_fake(setting: Setting, pace: dict[str, object], seconds: float) -> tuple[list[dict[str, Any]], str]:
+    with fake_target(setting.load) as dsn:
+        asked = spec(dsn, {"kind": "null"}, connections=64, pace=pace, threads=1, ramp_s=1, duration_s=seconds)
+        ran = run([str(setting.load), "exec"], stdin=asked)
+    return [json.loads(line) for line in ran.stdout.splitlines()], ran.stderr
+
+
+def read_pacing(rate_per_s: float, outputs: Sequence[tuple[Sequence[dict[str, Any]], str]]) -> Pacing:
     """From the lines of each run's output, and what it said to people.
 
     Raises:
@@ -178,7 +188,7 @@ def read_pacing(outputs: Sequence[tuple[Sequence[dict[str, Any]], str]]) -> Paci
     quiet = [line for line in measured if not line["client"].get("steal_s")]
     encoded = [line["client"]["pacing_error"] for line in quiet if line["client"].get("pacing_error")]
     p99_us = merged(encoded).get_value_at_percentile(99) / _NS_PER_US if encoded else None
-    return Pacing(p99_us, offered, not_sent, len(measured), len(quiet))
+    return Pacing(rate_per_s, p99_us, offered, not_sent, len(measured), len(quiet))
 
 
 def waiting_terminals_bytes(setting: Setting, warehouses: int, seconds: float) -> int:

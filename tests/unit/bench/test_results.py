@@ -170,9 +170,17 @@ def test_statements_of_a_dump() -> None:
 def test_pacing_is_judged_by_the_seconds_without_steal(
     p99_us: float | None, not_sent: int, quiet: int, row: str
 ) -> None:
-    found = solo.Pacing(p99_us, 1_000, not_sent, seconds=8, seconds_without_steal=quiet)
+    found = solo.Pacing(50_000, p99_us, 1_000, not_sent, seconds=8, seconds_without_steal=quiet)
     assert results.of_pacing("x", found, 100).row() == f"| x | ≤ 100 µs | {row}"
     assert "not measured" in results.of_pacing("x", None, 100).row()
+
+
+def test_a_rate_that_no_closed_loop_reaches_is_beyond_the_machine_and_no_miss() -> None:
+    found = solo.Pacing(50_000, None, 1_000, 700, seconds=8, seconds_without_steal=8)
+    assert results.of_pacing("x", found, 100, most_per_s=50_000).verdict is Verdict.MISSED
+    beyond = results.of_pacing("x", found, 100, most_per_s=49_999)
+    assert beyond.verdict is Verdict.BEYOND
+    assert "a closed loop does 49,999/s" in beyond.row()
 
 
 def interval(steal_s: float | None, error_us: int | None) -> dict[str, Any]:
@@ -186,18 +194,18 @@ def interval(steal_s: float | None, error_us: int | None) -> dict[str, Any]:
 def test_seconds_in_which_something_was_stolen_do_not_judge_pacing() -> None:
     last = {"event": "finished", "offered": 9, "not_sent": 0}
     lines = [interval(0.0, 40), interval(0.01, 900), interval(None, 50), last]
-    found = solo.read_pacing([(lines, ""), (lines, "")])
+    found = solo.read_pacing(50_000, [(lines, ""), (lines, "")])
     assert (found.seconds, found.seconds_without_steal, found.offered) == (6, 4, 18)
     assert found.p99_us == pytest.approx(50, rel=0.01)
 
 
 def test_an_output_without_a_rate_has_no_pacing() -> None:
-    found = solo.read_pacing([([interval(0.0, None), {"event": "finished", "offered": 9, "not_sent": 8}], "")])
+    found = solo.read_pacing(50_000, [([interval(0.0, None), {"event": "finished", "offered": 9, "not_sent": 8}], "")])
     assert (found.p99_us, found.is_kept) == (None, False)
     with pytest.raises(ValueError, match="no rate was measured: no such server"):
-        solo.read_pacing([([], "no such server")])
+        solo.read_pacing(50_000, [([], "no such server")])
     with pytest.raises(ValueError, match="no rate was measured"):
-        solo.read_pacing([([interval(0.0, None), {"event": "finished", "offered": None}], "")])
+        solo.read_pacing(50_000, [([interval(0.0, None), {"event": "finished", "offered": None}], "")])
 
 
 def test_a_process_costs_what_it_used() -> None:
