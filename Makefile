@@ -26,8 +26,10 @@ SOAK ?=
 PYTEST ?=
 # Processes of pytest. Three on two CPUs, as tests of real servers wait more than they compute.
 WORKERS ?= 3
-# Folders of whole things: each worker collects all tests that it is given, so the other suite leaves them out.
+# Folders of whole things, and other files with tests of real servers: each worker collects all tests that it is given,
+# so each suite is given no more than it runs.
 WHOLES := tests/wholes tests/e2e tests/browser
+SERVERS = $(shell grep -rl --include='test_*.py' 'tests.support.real_parts import' tests/contract tests/unit)
 # What `make quick` compares the sources with: `make quick BASE=main` for all of a branch.
 BASE ?= HEAD
 
@@ -47,17 +49,17 @@ SOURCES := pyproject.toml hatch_build.py README.md load/Cargo.toml load/Cargo.lo
 # Where the servers of cargo's tests keep their data: in memory if there is enough of it.
 MEMORY := $(shell df --output=avail --block-size=1G /dev/shm 2>/dev/null | awk 'NR == 2 && $$1 >= 8 { print "/dev/shm" }')
 
-# Both suites beside each other, since each alone leaves a part of two cores idle. $(1) are arguments of cargo test, $(2)
-# of pytest. Pytest is seen as it goes; of cargo only what failed.
+# Both suites beside each other, since each alone leaves a part of two cores idle. $(1) names what cargo's part writes,
+# $(2) are arguments of cargo test, $(3) of pytest. Pytest is seen as it goes; of cargo only what failed.
 define TESTS
-mkdir -p build; echo "== pytest, and beside it cargo test, which writes build/cargo-test.txt"; \
-(cd load && $(MEMORY:%=TMPDIR=%) NEPHOSCOPE_PG_BIN="$$(../$(EMBEDDED))" exec cargo test --locked --features testkit --quiet --no-fail-fast $(1)) >build/cargo-test.txt 2>&1 & \
+mkdir -p build; echo "== pytest, and beside it cargo test, which writes build/cargo-$(1).txt"; \
+(cd load && $(MEMORY:%=TMPDIR=%) NEPHOSCOPE_PG_BIN="$$(../$(EMBEDDED))" exec cargo test --locked --features testkit --quiet --no-fail-fast $(2)) >build/cargo-$(1).txt 2>&1 & \
 cargo=$$!; trap 'kill $$cargo 2>/dev/null || true' EXIT; \
-pytest=0; $(BIN)/python -m pytest -n $(WORKERS) --dist loadfile --no-loadscope-reorder $(2) $(PYTEST) || pytest=$$?; \
+pytest=0; $(BIN)/python -m pytest -n $(WORKERS) --dist loadfile --no-loadscope-reorder $(3) $(PYTEST) || pytest=$$?; \
 rust=0; wait $$cargo || rust=$$?; \
-if [ $$rust != 0 ]; then cat build/cargo-test.txt; fi; \
+if [ $$rust != 0 ]; then cat build/cargo-$(1).txt; fi; \
 awk '/^test result/ { passed += $$4; failed += $$6 } END { print "cargo test: " passed+0 " passed, " failed+0 " failed" }' \
-	build/cargo-test.txt; \
+	build/cargo-$(1).txt; \
 [ $$pytest = 0 ] && [ $$rust = 0 ]
 endef
 
@@ -74,7 +76,7 @@ setup: $(DONE)/wheel ## make .venv with nephoscope in it
 setup-dev: $(DONE)/dev $(DONE)/wheel ## the same, with the tools of `make test` and `make lint`
 
 test: tools browser server setup-dev ## what every change needs: all tests but the whole, the slow and those that need root
-	@$(call TESTS,,-m "not slow and not root and not whole" $(WHOLES:%=--ignore=%))
+	@$(call TESTS,test,--lib --bins --test allocation,-m "not slow and not root and not whole" $(WHOLES:%=--ignore=%))
 
 # Reads the sources, so that nothing is built before.
 quick: $(DONE)/dev ## while you work: the tests that import what differs from BASE, the last commit; mostly under 30 s
@@ -83,12 +85,11 @@ quick: $(DONE)/dev ## while you work: the tests that import what differs from BA
 
 # One worker makes the studies, each once (xdist's groups do nothing with this pytest), and the others do the rest.
 # Results in memory if there is enough of it, as storing them safely takes most of the time on a disk.
-test-whole: tools browser server setup-dev ## whole things: every shipped study to its report, commands end to end, pages in a browser
-	@$(MEMORY:%=TMPDIR=%) $(BIN)/python -m pytest -n $(WORKERS) --dist loadfile --no-loadscope-reorder \
-		-m "whole and not slow and not root" $(WHOLES) $(PYTEST)
+test-whole: tools browser server setup-dev ## whole things: every shipped study to its report, real servers, commands end to end, pages in a browser
+	@$(MEMORY:%=export TMPDIR=%;) $(call TESTS,test-whole,--test all --test timed,-m "whole and not slow and not root" $(WHOLES) $(SERVERS))
 
 test-all: lint tools browser server cross setup-dev ## lint and every test, slow ones too (root ones are skipped without root)
-	@$(call TESTS,-- --include-ignored,--hypothesis-profile=thorough)
+	@$(call TESTS,test-all,-- --include-ignored,--hypothesis-profile=thorough)
 
 lint: lint-python lint-rust ## style, types, arrows between packages, unused code, clippy; `make -j2 lint` does both halves at once
 

@@ -8,9 +8,10 @@ import pytest
 from hypothesis import settings
 
 from tests.support.drawings import drawn_once
+from tests.support.real_parts import prepare
 
 WHOLES = tuple(Path(__file__).parent / folder for folder in ("browser", "e2e"))
-"""Whole commands on real servers, and pages in a real browser: tests of `make test-whole`."""
+"""Whole commands, and pages in a real browser: tests of `make test-whole`, as are those of real servers."""
 
 settings.register_profile("nephoscope", deadline=None, print_blob=True, max_examples=40)
 settings.register_profile("thorough", settings.get_profile("nephoscope"), max_examples=400)
@@ -37,8 +38,9 @@ def pytest_collection() -> Generator[None, object, object]:
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """Marks the wholes."""
+    """Marks the wholes, and what lacks a real part."""
     for item in items:
+        prepare(item)
         if any(folder in item.path.parents for folder in WHOLES):
             item.add_marker("whole")
 

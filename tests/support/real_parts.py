@@ -2,6 +2,7 @@
 
 import os
 import shutil
+from functools import cache
 from pathlib import Path
 
 import pytest
@@ -11,6 +12,7 @@ from nephoscope.databases.mysql.galera import LIBRARIES
 from nephoscope.databases.postgres.binaries import embedded_folder
 
 
+@cache
 def _missing(what: str) -> bool:
     if what == "nephoscope-load":
         return shutil.which(load_program()) is None
@@ -21,11 +23,23 @@ def _missing(what: str) -> bool:
     return shutil.which(what) is None
 
 
+SERVERS = frozenset({"postgres", "mariadbd", "redis-server"})
+"""Tests that need one of these are tests of `make test-whole`."""
+
+
 def needs(*parts: str) -> pytest.MarkDecorator:
     """Skips where a part is missing; in CI (environment variable CI) that is a failure of the set-up, so it runs."""
-    missing = [part for part in parts if _missing(part)]
-    reason = f"{', '.join(missing)} not installed"
-    return pytest.mark.skipif(bool(missing) and not os.environ.get("CI"), reason=reason)
+    return pytest.mark.needs(*parts)
+
+
+def prepare(item: pytest.Item) -> None:
+    """Does what the test's marks of `needs` say."""
+    parts = {part for mark in item.iter_markers("needs") for part in mark.args}
+    missing = sorted(part for part in parts if _missing(part))
+    if missing and not os.environ.get("CI"):
+        item.add_marker(pytest.mark.skip(f"{', '.join(missing)} not installed"))
+    if parts & SERVERS:
+        item.add_marker("whole")
 
 
 def needs_server_in(variable: str) -> list[pytest.MarkDecorator]:
