@@ -162,7 +162,8 @@ def closed_loop_per_s(setting: Setting, seconds: float) -> float:
     """Operations per second of the same thread on the same connections, each sent when the one before was answered."""
     lines, _ = _on_fake(setting, {"kind": "closed"}, seconds)
     last = lines[-1]
-    return sum(line["all"] for line in last["operations"] if line["outcome"] != "failed") / last["measured_s"]
+    done: int = sum(line["all"] for line in last["operations"] if line["outcome"] != "failed")
+    return done / float(last["measured_s"])
 
 
 def _on_fake(setting: Setting, pace: dict[str, object], seconds: float) -> tuple[list[dict[str, Any]], str]:
