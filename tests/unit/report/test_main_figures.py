@@ -22,6 +22,7 @@ from nephoscope.model.rows import (
     TrialRow,
 )
 from nephoscope.model.subjects import DatabaseLoad, Subject
+from nephoscope.model.written import OVERALL, Scope
 from nephoscope.report.figures.latency import latency_figures
 from nephoscope.report.figures.spec import Spec, unchecked, unpacked
 from nephoscope.report.main.boards import TOP, TOP_OF_CHAPTER, boards_of, main_board
@@ -315,14 +316,17 @@ def test_curves_are_those_of_the_best_and_of_machines_mounted_like_it() -> None:
 def test_the_table_of_winners_answers_for_every_metric_before_kinds_of_one() -> None:
     more = {f"aws-c5a-{number}": priced_example.MACHINES["aws-c5a"] for number in range(4)}
     study = priced_example.priced(6, {**priced_example.MACHINES, **more})
-    kinds = [row for row in study[BestRow] for _ in range(MAX_WINNERS)]
+    clouds = [Scope("cloud", name) for name in ("aws", "azure", "gcp")]
+    kinds = [row.model_copy(update={"scope": scope}) for row in study[BestRow] for scope in (OVERALL, *clouds)]
     book = book_of(with_tables(study, {BestRow: kinds}))
     boards = [board for row in book.lookup.study.benchmarks for board in boards_of(book.lookup, row)]
     table = chapter_table(book, boards, {name: name for name in book.lookup.configurations})
     assert table is not None
     metrics = [row.cells[0].text for row in table.rows]
-    assert len(metrics) == MAX_WINNERS
-    assert len(set(metrics)) == len(boards) > 2
+    assert len(metrics) == len(set(metrics)) == len(boards) > 2, "three clouds of three metrics do not fit"
+    alone = chapter_table(book, boards[:1], {name: name for name in book.lookup.configurations})
+    assert alone is not None
+    assert len(alone.rows) == 4
 
 
 def test_a_figure_counts_only_others_of_its_clock() -> None:

@@ -3,7 +3,7 @@
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
-from itertools import chain, pairwise, zip_longest
+from itertools import chain, pairwise
 
 from nephoscope.analysis.answers import Question, answered, questions_of
 from nephoscope.analysis.lookup import Lookup, MetricKey, grouped, unique
@@ -365,7 +365,10 @@ def _level(book: Book, board: Board, configuration: str) -> Cell:
 
 
 def _winners(book: Book, boards: Sequence[Board], called: Mapping[str, str]) -> Table | None:
-    """The best of each metric overall, then of each cloud and size as rows are left; None where nothing was decided."""
+    """The best of each metric overall, then of clouds and sizes where all of them fit; None where nothing was decided.
+
+    A table that had one cloud and not the others would answer a question that nobody asked.
+    """
     wanted = {board.key: board for board in boards}
     rows = [
         one
@@ -374,11 +377,14 @@ def _winners(book: Book, boards: Sequence[Board], called: Mapping[str, str]) -> 
     ]
     if not rows:
         return None
-    of_metrics = grouped(rows, lambda one: (one.benchmark, one.metric))
-    turns = zip_longest(*(of_metrics[key] for key in wanted if key in of_metrics))
-    first = [one for turn in turns for one in turn if one is not None][:MAX_WINNERS]
     order = list(wanted)
-    shown = sorted(first, key=lambda one: order.index((one.benchmark, one.metric)))
+    rows = sorted(rows, key=lambda one: order.index((one.benchmark, one.metric)))
+    shown: list[BestRow] = []
+    for kind in grouped(rows, lambda one: one.scope.kind).values():
+        if shown and len(shown) + len(kind) > MAX_WINNERS:
+            break
+        shown += kind[:MAX_WINNERS]
+    shown.sort(key=rows.index)
 
     def best(one: BestRow) -> Cell:
         about = f"{one.benchmark}: {one.metric}, {scope_name(one.scope)}"
