@@ -38,6 +38,9 @@ mod rows;
 mod sql;
 pub mod statements;
 
+/// A server may take this long to come back, or servers to agree on who has the rows, before these are read after a run.
+const COME_BACK_TIMEOUT: Duration = Duration::from_secs(15);
+
 /// An open pace of which less than this share was done was not kept.
 const MIN_KEPT: f64 = 0.99;
 /// After an interruption, an action that waits for the server (an index, a check) is abandoned after this long.
@@ -242,11 +245,12 @@ impl Execution {
     fn compare_writes<S: Session>(
         &self,
         workload: &dyn Workload<S>,
-        open: impl FnOnce() -> Result<Numbers, Failure>,
+        open: impl Fn() -> Result<Numbers, Failure>,
     ) -> Result<(), Failure> {
         let Some(log) = workload.writes().filter(|_| !self.stop.interrupted()) else { return Ok(()) };
         tell::progress("reading what was written");
-        let result = writes::compare(log.take(), open()?)?;
+        let patience = if self.spec.failover { COME_BACK_TIMEOUT } else { Duration::ZERO };
+        let result = writes::compare(log.take(), writes::reopened(open, patience)?)?;
         let wrong = writes::judge(&result);
         self.known().ledger = Some(result);
         wrong.map_or(Ok(()), Err)

@@ -1,8 +1,8 @@
 //! Runs a spec on MySQL or MariaDB.
 
-use super::Execution;
 use super::registry::{SqlWorkload, sql_workload};
-use super::sql::{COME_BACK_TIMEOUT, SqlAction};
+use super::sql::SqlAction;
+use super::{COME_BACK_TIMEOUT, Execution};
 use crate::engine::MysqlDialer;
 use crate::exit::{ExitCode, Failure, worst};
 use crate::fill::admin::Admin;

@@ -31,6 +31,6 @@ pub(super) fn act(session: &Execution, url: &Url) -> Result<(), Failure> {
         _ => return Err(Failure::new(ExitCode::BadSpec, RESP_WORKLOADS)),
     };
     let (servers, slots) = (keyspace.servers().to_vec(), keyspace.slots().cloned());
-    let dialer = RespDialer { servers, slots, pipeline: spec.target.pipeline as usize };
+    let dialer = RespDialer::new(servers, slots, spec.target.pipeline as usize);
     RowAction { session, spec, store: &keyspace }.act(parts, dialer)
 }

@@ -1,5 +1,6 @@
 //! Runs a spec on a key-value target.
 
+use super::COME_BACK_TIMEOUT;
 use crate::engine::Dialer;
 use crate::exit::{ExitCode, Failure, worst};
 use crate::fill::rows::{Calls, RowStore};
@@ -10,10 +11,6 @@ use crate::tell;
 use crate::verify::check;
 use crate::workload::{Records, ServerCounter, Workload};
 use std::sync::Arc;
-use std::time::Duration;
-
-/// Servers may take this long to agree on who has the rows, before what was written is read.
-const COME_BACK_TIMEOUT: Duration = Duration::from_secs(15);
 
 /// What the spec's workload is on such a target: its rows, where it has some, and its operations.
 pub(super) type RowWorkload<S> = (Option<Box<dyn Records>>, Arc<dyn Workload<S>>);

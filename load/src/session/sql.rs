@@ -1,7 +1,7 @@
 //! Runs a spec on a target that speaks SQL, and all of it on one with PostgreSQL's protocol.
 
 use super::registry::{SqlWorkload, sql_workload};
-use super::{Execution, pooler};
+use super::{COME_BACK_TIMEOUT, Execution, pooler};
 use crate::engine::{Driven, PostgresDialer};
 use crate::exit::{ExitCode, Failure, worst};
 use crate::fill::admin::Admin;
@@ -18,10 +18,6 @@ use crate::verify::statistics::Statistics;
 use crate::workload::null::Null;
 use crate::workload::{ServerCounter, Workload};
 use std::sync::Arc;
-use std::time::Duration;
-
-/// A server may take this long to come back before its data is checked.
-pub(super) const COME_BACK_TIMEOUT: Duration = Duration::from_secs(15);
 
 /// What the spec asks for, at this server.
 pub(super) fn act(session: &Execution, admin: &Admin) -> Result<(), Failure> {

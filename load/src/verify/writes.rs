@@ -4,18 +4,19 @@ use crate::exit::{ExitCode, Failure};
 use crate::output::LedgerResult;
 use crate::words::counted;
 use crate::workload::writes::{Write, of_one_run};
+use std::thread;
+use std::time::{Duration, Instant};
 
 /// Rows that are read at a time.
 const CHUNK: usize = 1_000;
+/// Before rows are looked for anew.
+const PAUSE: Duration = Duration::from_millis(100);
 
 /// Reads every row that was written, and compares: `numbers` reads what the values of some keys begin with.
 ///
 /// # Errors
 /// Those of reading.
-pub fn compare(
-    mut writes: Vec<Write>,
-    mut numbers: impl FnMut(&[i64]) -> Result<Vec<Option<u64>>, Failure>,
-) -> Result<LedgerResult, Failure> {
+pub fn compare(mut writes: Vec<Write>, mut numbers: impl FnMut(&[i64]) -> Read) -> Result<LedgerResult, Failure> {
     writes.sort_unstable_by_key(|write| (write.key, write.number));
     let rows: Vec<&[Write]> = writes.chunk_by(|one, other| one.key == other.key).collect();
     let acknowledged = writes.iter().filter(|write| write.acknowledged.is_some()).count() as u64;
@@ -32,6 +33,36 @@ pub fn compare(
         }
     }
     Ok(result)
+}
+
+/// What the values of some keys begin with; `None` where there is no such row.
+type Read = Result<Vec<Option<u64>>, Failure>;
+
+/// Reads numbers by what `open` gives. A server that fails meanwhile may be about to hand its rows to another one:
+/// they are then looked for anew, for so long.
+///
+/// # Errors
+/// Those of opening.
+pub fn reopened<N>(
+    open: impl Fn() -> Result<N, Failure>,
+    patience: Duration,
+) -> Result<impl FnMut(&[i64]) -> Read, Failure>
+where
+    N: FnMut(&[i64]) -> Read,
+{
+    let mut numbers = open()?;
+    Ok(move |keys: &[i64]| {
+        let deadline = Instant::now() + patience;
+        loop {
+            match numbers(keys) {
+                Err(failure) if failure.code == ExitCode::TargetLost && Instant::now() < deadline => {
+                    thread::sleep(PAUSE);
+                    numbers = open()?;
+                }
+                outcome => return outcome,
+            }
+        }
+    })
 }
 
 /// Judges one row by its writes and the number that is there.
@@ -83,6 +114,7 @@ pub fn judge(result: &LedgerResult) -> Option<Failure> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use std::cell::Cell;
     use std::num::NonZeroU64;
 
     const RUN: u64 = 3 << 40;
@@ -119,6 +151,30 @@ mod tests {
             (vec![sent(1, 1, 0)], None, [0, 0, 0, 0], "nothing was promised"),
         ] {
             assert_eq!(counts(&writes, stored), expected, "{why}");
+        }
+    }
+
+    /// Says why it cannot be read so often, each time that it is opened; then it can.
+    fn passing(refusals: u32, code: ExitCode, patience: Duration) -> (Read, u32) {
+        let opened = Cell::new(0);
+        let open = || {
+            opened.set(opened.get() + 1);
+            let serves = opened.get() > refusals;
+            let refused = Failure::new(code, "server error CLUSTERDOWN: The cluster is down");
+            Ok(move |keys: &[i64]| if serves { Ok(vec![Some(RUN); keys.len()]) } else { Err(refused.clone()) })
+        };
+        let read = reopened(open, patience).unwrap()(&[1, 2]);
+        (read, opened.get())
+    }
+
+    #[test]
+    fn rows_that_another_server_takes_over_while_they_are_read_are_looked_for_anew() {
+        const LONG: Duration = Duration::from_secs(60);
+        let (read, opened) = passing(2, ExitCode::TargetLost, LONG);
+        assert_eq!((read, opened), (Ok(vec![Some(RUN); 2]), 3));
+        for (code, patience) in [(ExitCode::TargetLost, Duration::ZERO), (ExitCode::ConsistencyBroken, LONG)] {
+            let (read, opened) = passing(2, code, patience);
+            assert_eq!((read.unwrap_err().code, opened), (code, 1));
         }
     }
 

@@ -26,6 +26,8 @@ use std::time::{Duration, Instant};
 pub(super) const PARALLEL_LOGINS: usize = 16;
 const FIRST_PAUSE: Duration = Duration::from_millis(20);
 const LONGEST_PAUSE: Duration = Duration::from_millis(500);
+/// Where another server may take over: by so much an outage may seem longer than it was.
+const LONGEST_PAUSE_OF_FAILOVER: Duration = Duration::from_millis(100);
 /// How long the first server may take that is tried, where there are others; twice as long each time.
 const FIRST_TRY: Duration = Duration::from_secs(1);
 /// A socket takes no wait of nothing at all.
@@ -160,6 +162,7 @@ impl<D: Dialer> Dial<D> {
     /// [`ExitCode::TargetLost`] when the time is over, or the server rejects the login for good.
     pub fn reopen(&self, group: usize, stop: &Stop, end: Instant) -> Result<Option<D::Session>, Failure> {
         let deadline = Instant::now() + self.reconnect_timeout;
+        let longest = if self.failover { LONGEST_PAUSE_OF_FAILOVER } else { LONGEST_PAUSE };
         let mut pause = FIRST_PAUSE;
         for attempt in 0.. {
             let left = deadline.saturating_duration_since(Instant::now()).max(SHORTEST_WAIT);
@@ -195,7 +198,7 @@ impl<D: Dialer> Dial<D> {
             if stop.wait_until(deadline.min(end).min(now + pause)) {
                 return Ok(None);
             }
-            pause = LONGEST_PAUSE.min(pause * 2);
+            pause = longest.min(pause * 2);
         }
         Ok(None) // after 2^32 attempts
     }

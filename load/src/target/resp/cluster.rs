@@ -109,6 +109,13 @@ impl Slots {
         self.of.iter().position(|&owner| usize::from(owner) == master).unwrap_or(0)
     }
 
+    /// A key in the first slot of a master, by its number.
+    #[must_use]
+    pub fn key_of(&self, master: usize) -> String {
+        let first = self.first_of(master);
+        (0_u32..).map(|number| number.to_string()).find(|key| slot(key.as_bytes()) == first).unwrap_or_default()
+    }
+
     /// Where the master of a slot is.
     #[must_use]
     pub fn master_of(&self, slot: usize) -> &Address {
@@ -169,6 +176,7 @@ e7d1 :30001@31001 myself,master - 0 0 1 connected 0-5460
         assert_eq!((slots.nodes().len(), slots.first_of(1)), (4, 10_923), "a replica can tell, too");
         assert_eq!(slots.master_of(16_383).to_string(), "127.0.0.1:30003");
         assert_eq!(slots.master(b"somekey"), 1);
+        assert_eq!([0, 1, 2].map(|master| slots.master(slots.key_of(master).as_bytes())), [0, 1, 2]);
         assert_eq!((slots.of[0], slots.of[5_461], slots.of[16_383]), (2, 0, 1));
     }
 

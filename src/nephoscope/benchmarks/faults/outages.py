@@ -26,7 +26,9 @@ P99 = Quantile(0.99)
 _CODES: Mapping[str, Sequence[str]] = MappingProxyType({
     "lost": ("lost", "08", "40003"),
     "away": ("57P", "LOADING", "BUSY"),
-    "not_primary": ("25006", "READONLY", "MOVED", "ASK", "CLUSTERDOWN", "MASTERDOWN", "TRYAGAIN", "NOREPLICAS"),
+    "not_primary": (
+        *("25006", "1047", "READONLY", "MOVED", "ASK", "CLUSTERDOWN", "MASTERDOWN", "TRYAGAIN", "NOREPLICAS"),
+    ),
     "conflict": ("40",),
 })  # fmt: skip
 """Name of an error's class -> with what the codes of its errors begin."""
