@@ -15,7 +15,7 @@ from nephoscope.model.missing import MissingPart, contained
 from nephoscope.model.numbers import MISSING, Scale, coverage
 from nephoscope.model.records import VerdictKind
 from nephoscope.model.rows import BenchmarkRow, Comparison, ComparisonVerdict, RankRow, Statistic, TrialRow
-from nephoscope.model.words import NOT_DECIDED, counted
+from nephoscope.model.words import NOT_DECIDED
 from nephoscope.report.figures import theme
 from nephoscope.report.figures.settled import settled
 from nephoscope.report.figures.spec import Spec, is_plain, packed
@@ -454,8 +454,7 @@ def trial_cell(trial: str, book: Book) -> Cell:
 def evidence_cell(book: Book, text: str, trials: Sequence[str], about: str, note: str = "") -> Cell:
     """A number that links to the list of its trials."""
     found = book.evidence.cite(trials, about)
-    title = f"Evidence {found.label}: {counted(len(found.trials), 'trial')}" if found else ""
-    return Cell(text, href=book.href(found.anchor) if found else None, note=note, title=title)
+    return Cell(text, href=book.href(found.anchor) if found else None, note=note)
 
 
 def level_cell(book: Book, row: Statistic, scale: Scale, about: str, *, with_unit: bool = True) -> Cell:
