@@ -26,10 +26,10 @@ SOAK ?=
 PYTEST ?=
 # Processes of pytest. Three on two CPUs, as tests of real servers wait more than they compute.
 WORKERS ?= 3
-# Folders of whole things, and other files with tests of real servers: each worker collects all tests that it is given,
-# so each suite is given no more than it runs.
+# Folders of whole things, and other files that have some: each worker collects all tests that it is given, so each
+# suite is given no more than it runs.
 WHOLES := tests/wholes tests/e2e tests/browser
-SERVERS = $(shell grep -rl --include='test_*.py' 'tests.support.real_parts import' tests/contract tests/unit)
+MORE_WHOLES = $(shell grep -rlE --include='test_*.py' 'tests.support.real_parts import|mark.whole' tests/contract tests/docs tests/unit)
 # What `make quick` compares the sources with: `make quick BASE=main` for all of a branch.
 BASE ?= HEAD
 
@@ -86,7 +86,7 @@ quick: $(DONE)/dev ## while you work: the tests that import what differs from BA
 # One worker makes the studies, each once (xdist's groups do nothing with this pytest), and the others do the rest.
 # Results in memory if there is enough of it, as storing them safely takes most of the time on a disk.
 test-whole: tools browser server setup-dev ## whole things: every shipped study to its report, real servers, commands end to end, pages in a browser
-	@$(MEMORY:%=export TMPDIR=%;) $(call TESTS,test-whole,--test all --test timed,-m "whole and not slow and not root" $(WHOLES) $(SERVERS))
+	@$(MEMORY:%=export TMPDIR=%;) $(call TESTS,test-whole,--test all --test timed,-m "whole and not slow and not root" $(WHOLES) $(MORE_WHOLES))
 
 test-all: lint tools browser server cross setup-dev ## lint and every test, slow ones too (root ones are skipped without root)
 	@$(call TESTS,test-all,-- --include-ignored,--hypothesis-profile=thorough)

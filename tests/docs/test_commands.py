@@ -17,6 +17,8 @@ from nephoscope.study.model import Report
 from tests.docs import pages
 from tests.support.generated import STALE
 
+pytestmark = pytest.mark.whole
+
 TEXTS = {page: page.read_text(encoding="utf-8") for page in pages.PAGES}
 RUNNING = [page for page in pages.PAGES if pages.sessions(TEXTS[page])]
 STUDIES = [(page, study) for page in pages.PAGES for _, study in pages.studies(TEXTS[page])]

@@ -15,6 +15,8 @@ from nephoscope.report.parts import Book, Figure, Table
 from tests.docs.counterparts import Ours, Source, counts, figures_table, sources
 from tests.support import editions
 
+pytestmark = pytest.mark.whole
+
 ROWS = [row for row in sources() if row.ours is not None]
 
 

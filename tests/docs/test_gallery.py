@@ -11,6 +11,8 @@ from website.examples import laptop
 from nephoscope.analysis.published import BUNDLE
 from nephoscope.model.errors import DamagedFile
 
+pytestmark = pytest.mark.whole
+
 
 @pytest.fixture(scope="module")
 def bundle() -> bytes:

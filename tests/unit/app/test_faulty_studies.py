@@ -14,6 +14,8 @@ from nephoscope.model.rows import Comparison, ComparisonVerdict, GateRow, RankRo
 from nephoscope.store.folder import ResultsFolder
 from tests.support.made_results import Value, made_results
 
+pytestmark = pytest.mark.whole
+
 GOOD = [100.0, 101.0, 99.0, 102.0, 98.0, 100.5]
 BETTER = [120.0, 121.0, 119.0, 122.0, 118.0, 120.5]
 HOST = {"provider": '"ssh"'}

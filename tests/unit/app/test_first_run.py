@@ -35,6 +35,8 @@ from tests.support.permissions import (
     needed_on_google,
 )
 
+pytestmark = pytest.mark.whole
+
 IMAGES = {"aws": "ami-12c6146b", "azure": "Debian:debian-12:12-gen2:0.20261012.1"}
 ADDRESS = "198.18.0.7"
 

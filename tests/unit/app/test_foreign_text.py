@@ -19,6 +19,8 @@ from nephoscope.model.text import MOST, as_written, hidden, inert, line, visible
 from nephoscope.store import files
 from tests.support.foreign_text import AFTER, BEFORE, poison, problems
 
+pytestmark = pytest.mark.whole
+
 STORED = Path(__file__).parents[2] / "data" / "results-0.1"
 HOSTILE = f"{BEFORE}x{AFTER}"
 

@@ -22,6 +22,8 @@ from nephoscope.store.folder import ResultsFolder
 from tests.support.command_line import nephoscope, start_nephoscope
 from tests.support.made_results import made_results, write_trial
 
+pytestmark = pytest.mark.whole
+
 REPORT = f"/studies/1/report/{Page.MAIN}"
 
 

@@ -13,6 +13,8 @@ from nephoscope.analysis.published import ANSWERS, BUNDLE
 from nephoscope.app.stages.verifying import verify_bundle
 from nephoscope.model.errors import InputError
 
+pytestmark = pytest.mark.whole
+
 WITH_ROWS = ("statistics", "comparisons", "contrasts", "best", "ranks")
 """Those that the stored study has; it has no prices."""
 

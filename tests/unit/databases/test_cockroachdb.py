@@ -24,6 +24,8 @@ from tests.support.command_line import processes_naming
 from tests.support.evidence import evidence
 from tests.support.local_remote import cluster_on_loopback
 
+pytestmark = pytest.mark.whole
+
 Scenario = Callable[[CockroachDatabase, Cluster, Endpoint], Awaitable[None]]
 PORT = cockroachdb_commands.PORT
 

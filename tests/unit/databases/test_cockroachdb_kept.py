@@ -19,6 +19,8 @@ from tests.support import fake_cockroach
 from tests.support.fake_blobs import Blobs, blob_storage
 from tests.support.local_remote import cluster_on_loopback
 
+pytestmark = pytest.mark.whole
+
 PLACE = "azure-stores://account/container/sets?AUTH=implicit"
 
 

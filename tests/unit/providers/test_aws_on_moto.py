@@ -25,6 +25,8 @@ from nephoscope.run.clock import FakeClock
 from tests.support.made_cloud import AtOnce, request_of
 from tests.support.moto_ec2 import KEYS, REGIONS, Refuse, client_of, moto_server
 
+pytestmark = pytest.mark.whole
+
 run = asyncio.run
 WEST: dict[str, Any] = {"region": "us-west-2", "zone": "us-west-2a"}
 

@@ -25,6 +25,8 @@ from tests.support.orders import far_request, request_to_azure, request_to_gcp
 from tests.support.permissions import granted_on_azure, granted_on_google, needed_on_azure, needed_on_google
 from tests.support.rehearsed_clouds import CLOUDS, ERRORS, Rehearsed
 
+pytestmark = pytest.mark.whole
+
 run = asyncio.run
 KEY = "study-1/m6i/abc-1"
 

@@ -46,6 +46,8 @@ from tests.unit.analysis.study_builder import inputs, rows
 from tests.unit.report import priced_example
 from tests.unit.report import report_example as example
 
+pytestmark = pytest.mark.whole
+
 NAMES: dict[str, type[Any]] = {"measurements": MeasurementRow, "statistics": Statistic, "comparisons": Comparison}
 
 
