@@ -1,6 +1,6 @@
 """Figures of chapters: rankings, winners of each cloud, and the effect of a single difference."""
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from typing import Any
 
 from nephoscope.analysis.lookup import headlines, scale_of, unique
@@ -45,7 +45,8 @@ def ranking(book: Book, boards: Sequence[Board], palette: Palette, *, per_cpu: b
         scale = scale_of(board.metric, shown)
         axis = f"{unit_text(scale, per_cpu=per_cpu)}, {direction_text(board.metric.direction)}"
         spec = bars(shown, scale, axis, palette)
-        drawn.append((_named(board, ranked), ranking_text(shown, scale, palette), spec))
+        called = title_among(board, (one for one, _ in ranked)) if len(ranked) > 1 else ""
+        drawn.append((called, ranking_text(shown, scale, palette), spec))
     panel_height = PANEL_HEIGHT + charts.height(min(most, top))
     cut = f"Levels of the first {top} of {most}, {order}" if most > top else f"Levels, {order}"
     left_out = f" {_more(len(ranked) - MAX_PANELS)}" if len(ranked) > MAX_PANELS else ""
@@ -72,11 +73,9 @@ def _more(count: int) -> str:
     return f"{counted(count, 'more headline metric')} on the evidence page."
 
 
-def _named(board: Board, ranked: Sequence[tuple[Board, list[Statistic]]]) -> str:
-    """The name of a panel, with its benchmark where there are several."""
-    if len(ranked) == 1:
-        return ""
-    several = len({one.row.benchmark for one, _ in ranked}) > 1
+def title_among(board: Board, boards: Iterable[Board]) -> str:
+    """Of a board's metric, with its benchmark where the boards have several."""
+    several = len({one.row.benchmark for one in boards}) > 1
     return title_with_benchmark(board.metric, board.row.benchmark) if several else metric_title(board.metric)
 
 

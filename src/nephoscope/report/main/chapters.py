@@ -8,7 +8,7 @@ from itertools import chain, pairwise
 from nephoscope.analysis.answers import Question, answered, questions_of
 from nephoscope.analysis.lookup import Lookup, MetricKey, grouped, unique
 from nephoscope.insights.answers import Writer
-from nephoscope.insights.names import metric_title, names_benchmark, names_of, title_in_sentence, title_with_benchmark
+from nephoscope.insights.names import names_benchmark, names_of, title_in_sentence, title_with_benchmark
 from nephoscope.insights.standing import memory_place_of, memory_sentence, memory_source, place_of, placed, sentence
 from nephoscope.model.numbers import quantity, scale_for
 from nephoscope.model.price_rows import CostRow
@@ -394,7 +394,10 @@ def _winners(book: Book, boards: Sequence[Board], called: Mapping[str, str]) -> 
     return filled(
         "The best, overall and of each kind",
         shown,
-        (Column("Metric"), lambda one: Cell(_title(wanted[one.benchmark, one.metric], boards), tone="name")),
+        (
+            Column("Metric"),
+            lambda one: Cell(chapter_figures.title_among(wanted[one.benchmark, one.metric], boards), tone="name"),
+        ),
         (Column("Among"), lambda one: f"{scope_name(one.scope)}, {counted(one.of, 'configuration')}"),
         (Column("The best"), best),
         (
@@ -403,12 +406,6 @@ def _winners(book: Book, boards: Sequence[Board], called: Mapping[str, str]) -> 
         ),
         note=f"{counted(more, 'more answer')} on the evidence page." if more > 0 else "",
     )
-
-
-def _title(board: Board, boards: Sequence[Board]) -> str:
-    """With the benchmark, if there are several."""
-    several = len({one.row.benchmark for one in boards}) > 1
-    return title_with_benchmark(board.metric, board.row.benchmark) if several else metric_title(board.metric)
 
 
 def _named(row: BestRow, called: Mapping[str, str]) -> str:
